@@ -172,7 +172,7 @@ fn file_ref(file: &PartitionedFile, server: Option<Arc<str>>) -> FileRef {
     let object = &file.object_meta;
     let path = PathBuf::from(format!("/{}", object.location));
     let stamp = match &server {
-        Some(_) => object.version.as_deref().and_then(|version| version.parse().ok()),
+        Some(_) => object.e_tag.as_deref().and_then(|tag| tag.parse().ok()),
         None => object.last_modified.timestamp_nanos_opt().and_then(|at| u64::try_from(at).ok()),
     };
     let version = nearscan_command::Version { size_bytes: object.size, stamp: stamp.unwrap_or(0) };

@@ -2,13 +2,12 @@
 //! Implements [`RemoteStore`]: the objects of a server as an
 //! [`ObjectStore`](::object_store::ObjectStore), for engines that read tables through one.
 //!
-//! A path is `COLLECTION/NAME`, in the default partition. Characters of names that paths do not
-//! have are percent-encoded in paths. Tag and version of an object are the number of its version, so
-//! a read with `if_match` is of that version or fails.
+//! A path is `COLLECTION/NAME`, in the default partition. The tag of an object is the number of its version, so a read
+//! with `if_match` is of that version or fails.
 //!
 //! # What this module does not do
 //!
-//! Dates as conditions of a read are not checked by the server, and tags of objects are refused.
+//! Attributes and tags, which clouds have, are refused.
 //!
 //! # Invariants
 //!
@@ -21,9 +20,9 @@ mod upload;
 use std::{collections::BTreeSet, fmt, ops::Range, sync::Arc};
 
 use ::object_store::{
-    CopyMode, CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-    path::Path,
+    Attributes, CopyMode, CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    Result, TagSet, path::Path,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -175,6 +174,17 @@ fn condition_of(mode: &PutMode) -> Result<Condition> {
     }
 }
 
+/// Refuses what belongs to web servers and clouds.
+fn check_extras(attributes: &Attributes, tags: &TagSet) -> Result<()> {
+    match attributes.is_empty() && tags.encoded().is_empty() {
+        true => Ok(()),
+        false => Err(Error::NotImplemented {
+            operation: "attributes and tags".to_owned(),
+            implementer: "drive".to_owned(),
+        }),
+    }
+}
+
 #[async_trait]
 impl ObjectStore for RemoteStore {
     async fn put_opts(
@@ -184,6 +194,7 @@ impl ObjectStore for RemoteStore {
         options: PutOptions,
     ) -> Result<PutResult> {
         let path = object_path(location)?;
+        check_extras(&options.attributes, &options.tags)?;
         let condition = condition_of(&options.mode)?;
         let objects = self.objects(location).await?;
         let put = async {
@@ -200,9 +211,10 @@ impl ObjectStore for RemoteStore {
     async fn put_multipart_opts(
         &self,
         location: &Path,
-        _: PutMultipartOptions,
+        options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
         let path = object_path(location)?;
+        check_extras(&options.attributes, &options.tags)?;
         let objects = self.objects(location).await?;
         let upload = objects.upload(&path, Condition::Always, Default::default());
         let upload = upload.map_err(|error| failed(location, error))?;

@@ -142,12 +142,8 @@ pub(super) async fn open(
 fn connector(
     address: &Address,
     link: &Link,
-) -> impl Service<
-    Uri,
-    Response = TokioIo<Throttled<Box<dyn Io>>>,
-    Error = io::Error,
-    Future: Send,
-> + Send
+) -> impl Service<Uri, Response = TokioIo<Throttled<Box<dyn Io>>>, Error = io::Error, Future: Send>
++ Send
 + Sync
 + 'static {
     let (address, link) = (address.clone(), link.clone());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Converts names of objects to paths of an object store and back.
+//! Converts names of objects to paths of an object store and back. They are the same text.
 
 use ::object_store::{Error, ObjectMeta, Result, path::Path};
 use chrono::DateTime;
 use nearscan_store::{CollectionPath, ObjectInfo, ObjectPath};
-use percent_encoding::percent_decode_str;
 
 /// What a path stands for.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,14 +20,13 @@ fn invalid(location: &Path, error: impl std::fmt::Display) -> Error {
 
 /// What a path stands for.
 pub(super) fn place_of(location: &Path) -> Result<Place> {
-    let text = percent_decode_str(location.as_ref()).decode_utf8();
-    let text = text.map_err(|error| invalid(location, error))?;
+    let text = location.as_ref();
     if text.is_empty() {
         return Ok(Place::Root);
     }
     let (collection, name) = match text.split_once('/') {
         Some((collection, name)) => (collection, Some(name)),
-        None => (&*text, None),
+        None => (text, None),
     };
     let collection = CollectionPath::in_default(collection);
     let collection = collection.map_err(|error| invalid(location, error))?;
@@ -54,18 +52,15 @@ pub(super) fn object_path(location: &Path) -> Result<ObjectPath> {
 /// What an object store says of an object.
 pub(super) fn meta_of(info: &ObjectInfo) -> ObjectMeta {
     let time = i64::try_from(info.written_ns).unwrap_or(i64::MAX);
-    let version = info.version.to_string();
+    let name = format!("{}/{}", info.path.collection().name(), info.path.name());
     ObjectMeta {
-        location: Path::from_iter(
-            [info.path.collection().name(), info.path.name()].iter().flat_map(
-                // Each part is encoded by itself.
-                |name| name.split('/'),
-            ),
-        ),
+        // Every name is a path: neither has empty parts, `.`, `..` or control characters.
+        location: Path::parse(&name).unwrap_or_else(|_| Path::from(name)),
         last_modified: DateTime::from_timestamp_nanos(time),
         size: info.length,
-        e_tag: Some(version.clone()),
-        version: Some(version),
+        e_tag: Some(info.version.to_string()),
+        // Former versions cannot be read.
+        version: None,
     }
 }
 

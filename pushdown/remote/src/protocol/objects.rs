@@ -244,7 +244,7 @@ pub(crate) struct Put {
 /// nothing.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Finish {
-    /// Bytes that were sent.
-    #[prost(uint64, tag = "1")]
-    pub(crate) length: u64,
+    /// Bytes that were sent. It is always given, so that the message is never empty.
+    #[prost(uint64, optional, tag = "1")]
+    pub(crate) length: Option<u64>,
 }

@@ -12,3 +12,4 @@ mod lifecycle;
 mod link;
 mod listener;
 mod messages;
+mod objects;

@@ -183,7 +183,7 @@ impl ObjectUpload {
     /// `Conflict` or `Exists` if the condition does not hold, `Exhausted` beyond a quota, or what
     /// keeps the server from answering.
     pub async fn finish(mut self) -> Result<ObjectInfo> {
-        let finish = Finish { length: self.length };
+        let finish = Finish { length: Some(self.length) };
         let last = FlightData::new().with_app_metadata(finish.encode_to_vec());
         if self.outgoing.send(last).await.is_err() {
             return Err(self.refusal().await);

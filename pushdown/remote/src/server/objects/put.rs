@@ -78,8 +78,9 @@ fn write(mut writer: Writer, mut parts: mpsc::Receiver<FlightData>) -> Result<Ob
         written.map_err(|error| status_of(&error))?;
         if !message.app_metadata.is_empty() {
             let finish = read::<Finish>(&message.app_metadata)?;
-            if finish.length != length {
-                let text = format!("{length} bytes came, and {} were sent", finish.length);
+            if finish.length != Some(length) {
+                let sent = finish.length.unwrap_or(0);
+                let text = format!("{length} bytes came, and {sent} were sent");
                 return Err(Status::data_loss(text));
             }
             return writer.commit().map_err(|error| status_of(&error));
