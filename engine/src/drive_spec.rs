@@ -8,7 +8,7 @@
 //!             &faults=SPEC&process=PROCESS]
 //! xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]
 //! remote://HOST:PORT[?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME
-//!             &certificate=FILE&key=FILE]
+//!             &certificate=FILE&key=FILE&rate=RATE&latency=TIME]
 //! remote:unix:PATH[?..]
 //! ```
 //!
@@ -73,6 +73,8 @@ impl DriveScheme {
                 ("server_name", Shape::Text),
                 ("certificate", Shape::Text),
                 ("key", Shape::Text),
+                ("rate", Shape::Text),
+                ("latency", Shape::Text),
             ],
         }
     }
@@ -96,7 +98,7 @@ impl DriveScheme {
             Self::Remote => {
                 "remote://HOST:PORT or remote:unix:PATH, either with \
                  [?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME\
-                 &certificate=FILE&key=FILE]"
+                 &certificate=FILE&key=FILE&rate=RATE&latency=TIME]"
             }
         }
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the settings of a connection from the parameters of a drive URL: the token, and how the
-//! connection is encrypted.
+//! Reads the settings of a connection from the parameters of a drive URL: the token, how the
+//! connection is encrypted, and how fast its link is.
 
 use std::fs;
 
-use nearscan_remote::{Options, Security, Tls, TlsOptions};
+use nearscan_remote::{LinkLimit, Options, Security, Tls, TlsOptions};
 
 use crate::drive_spec::DriveSpec;
 
@@ -14,7 +14,16 @@ use crate::drive_spec::DriveSpec;
 /// The reason, if a file cannot be read, or parameters contradict each other.
 pub(crate) fn of(spec: &DriveSpec) -> Result<Options, String> {
     let security = Security { token: token(spec)?, tls: tls(spec)? };
-    Ok(Options { security, ..Options::default() })
+    Ok(Options { security, link: link(spec)?, ..Options::default() })
+}
+
+fn link(spec: &DriveSpec) -> Result<LinkLimit, String> {
+    let rate = spec.param("rate").map(LinkLimit::parse_rate).transpose();
+    let latency = spec.param("latency").map(LinkLimit::parse_latency).transpose();
+    Ok(LinkLimit {
+        bytes_per_s: rate.map_err(|error| error.to_string())?,
+        latency: latency.map_err(|error| error.to_string())?.unwrap_or_default(),
+    })
 }
 
 fn token(spec: &DriveSpec) -> Result<Option<String>, String> {

@@ -88,6 +88,7 @@ impl Servers {
                 RemoteError::Refused { .. }
                 | RemoteError::Threads(_)
                 | RemoteError::Listen { .. }
+                | RemoteError::Exposed { .. }
                 | RemoteError::Serve { .. }
                 | RemoteError::Host { .. } => ObjectErrorKind::Refused,
             };

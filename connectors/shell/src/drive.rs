@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod grant;
 mod serve;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use crate::{
 
 use bench::BenchCommand;
 use check::CheckArgs;
+use grant::{GrantArgs, grant};
 use serve::{ServeArgs, serve};
 
 #[derive(Debug, Clone, Subcommand)]
@@ -47,8 +49,13 @@ pub(crate) enum DriveCommand {
     /// Run benchmarks of what is on a drive
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Offer the drive of --drive to other processes and machines, until it is interrupted
+    /// Offer the drive of --drive, and a store of objects, to other processes and machines, until
+    /// it is interrupted
     Serve(ServeArgs),
+    /// Add a client to the access file of a server, and print its token
+    ///
+    /// A server that runs reads the file again at SIGHUP.
+    Grant(GrantArgs),
 }
 
 /// Options of the output of an answer.
@@ -77,6 +84,7 @@ pub(crate) fn run(runtimes: &Runtimes, engine: &EngineArgs, command: &DriveComma
         // It has its own way to end, so Ctrl-C must not drop it.
         DriveCommand::Serve(_) => runtimes.queries().block_on(work),
         DriveCommand::List(_)
+        | DriveCommand::Grant(_)
         | DriveCommand::Info { .. }
         | DriveCommand::Check(_)
         | DriveCommand::Bench(_) => interrupt::run_to_end(runtimes, work),
@@ -100,6 +108,7 @@ async fn work(engine: &EngineArgs, command: &DriveCommand, queries: &Handle) -> 
         DriveCommand::Check(arguments) => check::run(engine, arguments, queries).await,
         DriveCommand::Bench(command) => bench::run(command, engine.progress, queries).await,
         DriveCommand::Serve(arguments) => serve(engine, arguments).await,
+        DriveCommand::Grant(arguments) => grant(arguments),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::{
     io,
+    num::NonZeroU64,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -12,7 +13,10 @@ use std::{
 use clap::{Args, ValueHint};
 use nearscan::serving::{leave, open_drive};
 use nearscan_drive::Drive;
-use nearscan_remote::{Address, Listener, ServerOptions, serve as serve_drive, serve_hosted};
+use nearscan_remote::{
+    Address, Allowed, Exposure, LinkLimit, Listener, ServerOptions, ServerTls, access::Access,
+    audit::Audit, serve as serve_drive, serve_hosted,
+};
 use nearscan_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -30,10 +34,42 @@ const LOOK_AFTER: Duration = Duration::from_millis(100);
 /// Options for serving a drive.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServeArgs {
-    /// Address for clients; with port 0 the system chooses one. There is no authentication: every
-    /// client that reaches the address may read the files of the drive
+    /// Address for clients; with port 0 the system chooses one
     #[arg(long, value_name = "unix:PATH|HOST:PORT")]
     listen: Address,
+
+    /// Encrypt connections: the server's certificates and its key, in PEM
+    #[arg(long, value_names = ["CERTIFICATE", "KEY"], num_args = 2, value_hint = ValueHint::FilePath)]
+    tls: Option<Vec<PathBuf>>,
+
+    /// Certificates of the authorities of clients that are known by a certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls", value_hint = ValueHint::FilePath)]
+    client_ca: Option<PathBuf>,
+
+    /// File of the clients and what each may do, written by `nearscan drive grant`; without it
+    /// everyone may do everything
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    access: Option<PathBuf>,
+
+    /// Record changes and denied requests there, as JSON lines
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    audit_log: Option<PathBuf>,
+
+    /// Listen beyond this machine although everyone may do everything
+    #[arg(long)]
+    allow_anonymous: bool,
+
+    /// Listen beyond this machine although connections are not encrypted
+    #[arg(long)]
+    allow_plaintext: bool,
+
+    /// Be as slow as a link of this rate, such as 3Gbit or 375MB a second
+    #[arg(long, value_name = "RATE", value_parser = LinkLimit::parse_rate)]
+    link_rate: Option<NonZeroU64>,
+
+    /// Be as slow as a link of this latency in each direction, such as 1ms
+    #[arg(long, value_name = "TIME", value_parser = LinkLimit::parse_latency)]
+    link_latency: Option<Duration>,
 
     /// Folder of a store of objects, made if it is not there; clients read and write its objects,
     /// drive://HOST:PORT/COLLECTION/NAME in SQL, and scans of them run here
@@ -64,11 +100,9 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
     // Before the address is printed, because its reader may send a signal at once.
     let (mut interrupt, mut terminate) =
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
+    let hangup = on(SignalKind::hangup())?;
     let failed = |error: nearscan_remote::Error| Failure::work(&error);
     let listener = Listener::bind(&arguments.listen).await.map_err(failed)?;
-    if is_public(listener.address()) {
-        say("warning: there is no authentication, and the address may be reached from elsewhere");
-    }
     print(&format!("listening on {}", listener.address()))?;
     let stop = async {
         tokio::select! {
@@ -76,7 +110,8 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
             _ = terminate.recv() => {}
         }
     };
-    let options = ServerOptions { store, ..ServerOptions::default() };
+    let options = options_of(arguments, store)?;
+    tokio::spawn(renew(hangup, Arc::clone(&options.access), options.audit.clone()));
     let served = async {
         let drive = Arc::clone(&drive);
         match arguments.end_with_stdin {
@@ -85,10 +120,67 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
         }
     };
     tokio::select! {
-        served = served => served.map_err(failed),
+        served = served => served.map_err(|error| exposed(&error).unwrap_or_else(|| failed(error))),
         reason = lost(drive.as_ref()) => {
             say(&format!("error: the drive is lost\n  detail: {reason}"));
             leave(1)
+        }
+    }
+}
+
+/// The settings of the server.
+fn options_of(arguments: &ServeArgs, store: Option<Store>) -> Result<ServerOptions> {
+    let access = match &arguments.access {
+        Some(path) => Access::read(path).map_err(|error| Failure::usage(&error))?,
+        None => Access::anyone(),
+    };
+    let audit = match &arguments.audit_log {
+        Some(path) => Some(Audit::open(path).map_err(|error| Failure::usage(&error))?),
+        None => None,
+    };
+    let tls = match arguments.tls.as_deref() {
+        Some([certificate, key]) => Some(ServerTls {
+            certificate: read(certificate)?,
+            key: read(key)?,
+            client_authorities: arguments.client_ca.as_deref().map(read).transpose()?,
+        }),
+        _ => None,
+    };
+    let allowed = |is_allowed: bool| if is_allowed { Allowed::Yes } else { Allowed::No };
+    Ok(ServerOptions {
+        store,
+        access: Arc::new(access),
+        audit: audit.map(Arc::new),
+        tls,
+        exposure: Exposure {
+            anonymous: allowed(arguments.allow_anonymous),
+            plaintext: allowed(arguments.allow_plaintext),
+        },
+        link: LinkLimit {
+            bytes_per_s: arguments.link_rate,
+            latency: arguments.link_latency.unwrap_or_default(),
+        },
+        ..ServerOptions::default()
+    })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| {
+        Failure::Usage(format!("error: cannot read {}\n  detail: {error}", path.display()))
+    };
+    std::fs::read(path).map_err(failed)
+}
+
+/// Reads the access file again and opens the audit log anew at each SIGHUP.
+async fn renew(mut hangup: Signal, access: Arc<Access>, audit: Option<Arc<Audit>>) {
+    while hangup.recv().await.is_some() {
+        if let Err(error) = access.reload() {
+            say(&format!("warning: the access file stays as it was\n  detail: {error}"));
+        }
+        if let Some(audit) = &audit
+            && let Err(error) = audit.reopen().await
+        {
+            say(&format!("warning: the audit log stays where it was\n  detail: {error}"));
         }
     }
 }
@@ -123,30 +215,10 @@ fn on(kind: SignalKind) -> Result<Signal> {
     signal(kind).map_err(|error: io::Error| Failure::work(&error))
 }
 
-/// Whether an address is more than this machine's own.
-fn is_public(address: &Address) -> bool {
-    match address {
-        Address::Unix(_) => false,
-        Address::Tcp(host_port) => {
-            let address: Result<std::net::SocketAddr, _> = host_port.parse();
-            address.is_ok_and(|address| !address.ip().is_loopback())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case("127.0.0.1:7000", false)]
-    #[case("[::1]:7000", false)]
-    #[case("0.0.0.0:7000", true)]
-    #[case("[::]:7000", true)]
-    #[case("unix:/run/drive", false)]
-    fn knows_who_can_reach_an_address(#[case] address: &str, #[case] expected: bool) {
-        assert_eq!(is_public(&address.parse().unwrap()), expected);
-    }
+/// The failure of a server that would be exposed, with what to do about it.
+fn exposed(error: &nearscan_remote::Error) -> Option<Failure> {
+    let nearscan_remote::Error::Exposed { .. } = error else { return None };
+    let hint = "add --access FILE and --tls CERTIFICATE KEY, or say --allow-anonymous and \
+                --allow-plaintext";
+    Some(Failure::Usage(format!("error: {error}\n  hint: {hint}")))
 }

@@ -13,3 +13,4 @@ mod link;
 mod listener;
 mod messages;
 mod objects;
+mod security;
