@@ -67,6 +67,19 @@ impl StoreError {
 
     /// Returns the advice for the problem, if there is some.
     pub(super) fn hint(&self) -> Option<String> {
+        if self.url.starts_with("drive://") {
+            return match self.problem {
+                StoreProblem::NoCredentials | StoreProblem::Refused => Some(
+                    "attach the drive with its token: --drive \
+                     'remote://HOST:PORT?token_file=FILE'"
+                        .to_owned(),
+                ),
+                StoreProblem::Unreachable | StoreProblem::Settings => {
+                    Some("drive://HOST:PORT/COLLECTION/NAME is an object of a server".to_owned())
+                }
+                StoreProblem::NotBuilt | StoreProblem::Unencrypted | StoreProblem::Failed => None,
+            };
+        }
         let settings = self.settings();
         match (self.problem, settings) {
             (StoreProblem::NotBuilt, _) => {

@@ -128,6 +128,10 @@ impl Name {
                 return Error::NotFound { path: url, source: Box::new(error) };
             }
             Error::Generic { source, .. } if source.is::<Corruption>() => return error,
+            Error::Precondition { .. } if self.service == Some(Service::Drive) => {
+                let source = "the object was replaced while it was read".into();
+                return Error::Precondition { path: url, source };
+            }
             Error::AlreadyExists { .. }
             | Error::Precondition { .. }
             | Error::NotModified { .. }
@@ -159,7 +163,7 @@ impl Name {
 
 /// Returns the problem that an error of a client stands for.
 fn problem(error: &Error) -> StoreProblem {
-    if let Some(error) = causes(error).find_map(|cause| cause.downcast_ref::<ObjectError>()) {
+    if let Some(error) = object_error(error) {
         return match error.kind {
             ObjectErrorKind::Denied => StoreProblem::Refused,
             ObjectErrorKind::Unreachable => StoreProblem::Unreachable,
@@ -206,6 +210,9 @@ fn is_unreachable(_: &Error) -> bool {
 
 /// Returns the text of an error in one line, with that of the innermost one where it is left out.
 pub(super) fn reason(error: &Error) -> String {
+    if let Some(error) = object_error(error) {
+        return error.reason.clone();
+    }
     let mut text = error.to_string();
     if let Some(last) = causes(error).last().map(ToString::to_string)
         && !text.contains(&last)
@@ -218,6 +225,11 @@ pub(super) fn reason(error: &Error) -> String {
         line.push_str(" ...");
     }
     line
+}
+
+/// The error of a drive's server, if it is one.
+fn object_error(error: &Error) -> Option<&ObjectError> {
+    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// An error and those that led to it.

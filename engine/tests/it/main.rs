@@ -34,6 +34,8 @@ mod repeats;
 #[cfg(test)]
 mod running;
 #[cfg(test)]
+mod served;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod settings;

@@ -27,5 +27,5 @@ pub(crate) struct GrantArgs {
 pub(crate) fn grant(arguments: &GrantArgs) -> Result<()> {
     let scopes: Scopes = arguments.scope.iter().copied().collect();
     let token = Access::grant(&arguments.file, &arguments.name, scopes);
-    print(&token.map_err(|error| Failure::usage(&error))?.reveal())
+    print(&token.map_err(|error| Failure::Usage(format!("error: {error}")))?.reveal())
 }

@@ -131,11 +131,11 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
 /// The settings of the server.
 fn options_of(arguments: &ServeArgs, store: Option<Store>) -> Result<ServerOptions> {
     let access = match &arguments.access {
-        Some(path) => Access::read(path).map_err(|error| Failure::usage(&error))?,
+        Some(path) => Access::read(path).map_err(|error| wrong(&error))?,
         None => Access::anyone(),
     };
     let audit = match &arguments.audit_log {
-        Some(path) => Some(Audit::open(path).map_err(|error| Failure::usage(&error))?),
+        Some(path) => Some(Audit::open(path).map_err(|error| wrong(&error))?),
         None => None,
     };
     let tls = match arguments.tls.as_deref() {
@@ -162,6 +162,10 @@ fn options_of(arguments: &ServeArgs, store: Option<Store>) -> Result<ServerOptio
         },
         ..ServerOptions::default()
     })
+}
+
+fn wrong(error: &dyn std::error::Error) -> Failure {
+    Failure::Usage(format!("error: {error}"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -181,18 +181,30 @@ pub(super) async fn get(
 ) -> Result<GetResult> {
     let version = options.version.as_ref().or(options.if_match.as_ref());
     let version = version.and_then(|version| version.parse::<u64>().ok());
-    let needs_info = options.head
-        || options.if_none_match.is_some()
+    let has_other_conditions = options.if_none_match.is_some()
         || options.if_modified_since.is_some()
         || options.if_unmodified_since.is_some()
-        || (options.if_match.is_some() && version.is_none())
-        || options.range.is_some();
-    if !needs_info {
-        let steady = Steady::begin(store, location, version, &[]).await?;
-        let meta = steady.meta();
-        let meta = meta.ok_or_else(|| failed(location, ObjectError::unread()))?;
-        let range = 0..meta.size;
-        return Ok(result_of(meta, range, steady));
+        || (options.if_match.is_some() && version.is_none());
+    // Within an object of a known version the server can be asked at once.
+    let asked = match (&options.range, version) {
+        (None, _) => Some(Vec::new()),
+        (Some(GetRange::Bounded(range)), Some(_)) if range.start < range.end => {
+            Some(vec![range.clone()])
+        }
+        (Some(_), _) => None,
+    };
+    if let Some(asked) = asked.filter(|_| !options.head && !has_other_conditions) {
+        match Steady::begin(store, location, version, &asked).await {
+            // It ends behind the object, and is cut off below.
+            Err(error) if is_range(&error) => {}
+            Err(error) => return Err(error),
+            Ok(steady) => {
+                let meta = steady.meta();
+                let meta = meta.ok_or_else(|| failed(location, ObjectError::unread()))?;
+                let range = asked.into_iter().next().unwrap_or(0..meta.size);
+                return Ok(result_of(meta, range, steady));
+            }
+        }
     }
     let path = object_path(location)?;
     let objects = store.objects(location).await?;
@@ -214,6 +226,13 @@ pub(super) async fn get(
     let asked = std::slice::from_ref(&range);
     let steady = Steady::begin(store, location, Some(info.version), asked).await?;
     Ok(result_of(meta, range, steady))
+}
+
+/// Whether bytes are asked for that the object does not have.
+fn is_range(error: &Error) -> bool {
+    let Error::Generic { source, .. } = error else { return false };
+    let error = source.downcast_ref::<ObjectError>();
+    error.is_some_and(|error| error.kind == ObjectErrorKind::Range)
 }
 
 /// The bytes that a range stands for in an object of this size.
