@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests the applications: what they can do, what they cannot, and what is left after a crash.
+
+#[cfg(test)]
+mod sdk;
