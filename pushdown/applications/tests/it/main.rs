@@ -2,4 +2,10 @@
 //! Tests the applications: what they can do, what they cannot, and what is left after a crash.
 
 #[cfg(test)]
+mod escapes;
+#[cfg(test)]
 mod sdk;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod tables;
