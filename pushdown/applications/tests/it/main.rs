@@ -2,7 +2,13 @@
 //! Tests the applications: what they can do, what they cannot, and what is left after a crash.
 
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod escapes;
+#[cfg(test)]
+mod events;
+#[cfg(test)]
+mod registry;
 #[cfg(test)]
 mod sdk;
 #[cfg(test)]

@@ -2409,11 +2409,3 @@ uint8_t * __wasm_export_exports_nearscan_drive_command_run(uint8_t * arg, size_t
   }
   return ptr;
 }
-
-// Ensure that the *_component_type.o object is linked in
-
-extern void __component_type_object_force_link_application(void);
-__attribute__((used))
-void __component_type_object_force_link_application_public_use_in_this_compilation_unit(void) {
-  __component_type_object_force_link_application();
-}

@@ -2442,11 +2442,3 @@ uint8_t * __wasm_export_exports_nearscan_drive_event_handler_handle(int64_t arg,
   }
   return ptr;
 }
-
-// Ensure that the *_component_type.o object is linked in
-
-extern void __component_type_object_force_link_application(void);
-__attribute__((used))
-void __component_type_object_force_link_application_public_use_in_this_compilation_unit(void) {
-  __component_type_object_force_link_application();
-}
