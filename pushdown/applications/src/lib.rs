@@ -60,6 +60,7 @@ mod service;
 mod signature;
 mod system;
 mod tables;
+mod template;
 
 pub use call::Level;
 pub use dead_letters::DeadLetter;
@@ -82,3 +83,4 @@ pub use system::SYSTEM;
 pub use tables::{
     Batches, Encoding, Format, Layout, NoTables, Query, Selection, Sink, Source, Tables, Target,
 };
+pub use template::{Language, new_application};

@@ -8,6 +8,8 @@ mod escapes;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod sdk;
