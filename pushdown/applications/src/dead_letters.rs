@@ -74,10 +74,8 @@ impl DeadLetters {
             reason: reason.to_owned(),
             at_ns: unix_ns(),
         };
-        let text = serde_json::to_vec(&letter).map_err(|error| Error::Invalid {
-            what: "dead letter",
-            reason: error.to_string(),
-        })?;
+        let text = serde_json::to_vec(&letter)
+            .map_err(|error| Error::Invalid { what: "dead letter", reason: error.to_string() })?;
         self.store.put(&path, &text, Condition::Always)?;
         Ok(Kept::Yes)
     }
@@ -85,8 +83,7 @@ impl DeadLetters {
     /// The dead letters of a handler, in the order of the log.
     pub(crate) fn list(&self, handler: &str) -> Result<Vec<DeadLetter>> {
         let collection = system::collection(DEAD_LETTERS)?;
-        let found =
-            self.store.list(&collection, &format!("{handler}/"), None, DEAD_LETTERS_MAX)?;
+        let found = self.store.list(&collection, &format!("{handler}/"), None, DEAD_LETTERS_MAX)?;
         found.iter().map(|info| self.read(&info.path)).collect()
     }
 
@@ -102,10 +99,8 @@ impl DeadLetters {
 
     fn read(&self, path: &ObjectPath) -> Result<DeadLetter> {
         let text = self.store.reader(path)?.read_all()?;
-        serde_json::from_slice(&text).map_err(|error| Error::Damaged {
-            what: path.to_string(),
-            reason: error.to_string(),
-        })
+        serde_json::from_slice(&text)
+            .map_err(|error| Error::Damaged { what: path.to_string(), reason: error.to_string() })
     }
 
     pub(crate) fn remove(&self, handler: &str, sequence: u64) -> Result<()> {

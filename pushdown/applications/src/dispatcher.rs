@@ -8,10 +8,10 @@
 //! ```
 //!
 //! A handler takes a window of changes, delivers those that its filter matches, and then advances.
-//! Events of one object are delivered one after the other, those of others at the same time, up to a
-//! bound. An event is tried again after a while, and becomes a dead letter after the last attempt;
-//! so the window ends whatever happens, unless the application is not started or there are too many
-//! dead letters: then the handler waits, and nothing is lost.
+//! Events of one object are delivered one after the other, those of others at the same time, up to
+//! a bound. An event is tried again after a while, and becomes a dead letter after the last
+//! attempt. So the window ends whatever happens, unless the application is not started or there are
+//! too many dead letters: then the handler waits, and nothing is lost.
 //!
 //! A chain of handlers that cause one another's events ends after [`DEPTH_MAX`] of them.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Keeps the registered handlers, each with the number of the last change that it has seen.
 //!
-//! A handler is an object of the system; its cursor is an attribute of it. The cursor is never ahead
-//! of what was handled, so after a crash some events are delivered again and none is lost.
+//! A handler is an object of the system; its cursor is an attribute of it. The cursor is never
+//! ahead of what was handled, so after a crash some events are delivered again and none is lost.
 
 use std::{
     collections::BTreeMap,
@@ -134,10 +134,8 @@ impl Handlers {
             Beginning::Oldest => self.oldest()?,
             Beginning::After(number) => number.min(self.store.last_change()?),
         };
-        let text = serde_json::to_vec(&handler).map_err(|error| Error::Invalid {
-            what: "handler",
-            reason: error.to_string(),
-        })?;
+        let text = serde_json::to_vec(&handler)
+            .map_err(|error| Error::Invalid { what: "handler", reason: error.to_string() })?;
         let written = self.store.writer(&path, Condition::Absent).and_then(|mut writer| {
             writer.write(&text)?;
             writer.attribute(CURSOR, position.to_string().as_bytes())?;

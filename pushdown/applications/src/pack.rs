@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes a component of the module that a C compiler writes.
 //!
-//! Which interfaces the component has is read off the names of the module's exports. What the module
-//! imports of WASI's preview 1 gets an adapter to preview 2.
+//! Which interfaces the component has is read off the names of the module's exports. What the
+//! module imports of WASI's preview 1 gets an adapter to preview 2.
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{Resolve, WorldId};
@@ -46,8 +46,7 @@ pub fn pack(module: &[u8]) -> Result<Vec<u8>> {
     let (resolve, world) = world(&entries).map_err(wrong)?;
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)
         .map_err(|error| wrong(format!("{error:#}")))?;
-    let adapter =
-        wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
+    let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER;
     let encoded = ComponentEncoder::default()
         .validate(true)
         .module(&module)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Publishes events that no object has caused: of the flash, of applications, faults.
 //!
-//! An event that a handler wants becomes an object of the system, so it is in the log of changes, is
-//! as durable as the others, and has its place among them. The object is removed once all handlers
+//! An event that a handler wants becomes an object of the system. So it is in the log of changes,
+//! is as durable as the others, and has its place among them. The object is removed once all handlers
 //! have seen it. An event that nobody wants is only told to who watches.
 
 use std::sync::{
@@ -79,10 +79,8 @@ impl Publisher {
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = system::object(EVENTS, &format!("{:020}-{number:010}", event.at_ns))?;
-        let text = serde_json::to_vec(event).map_err(|error| Error::Invalid {
-            what: "event",
-            reason: error.to_string(),
-        })?;
+        let text = serde_json::to_vec(event)
+            .map_err(|error| Error::Invalid { what: "event", reason: error.to_string() })?;
         self.store.put(&path, &text, Condition::Absent)?;
         self.wake.ring();
         Ok(())

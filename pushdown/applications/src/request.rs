@@ -130,7 +130,8 @@ pub(crate) fn answered(lines: &[u8]) -> impl Iterator<Item = String> {
     struct Id {
         id: String,
     }
-    let ids = lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    let ids =
+        lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
     ids.map(|Id { id }| id)
 }
 

@@ -247,12 +247,13 @@ async fn invoke(
     let nothing = |outcome: Nothing| outcome.map(|()| Vec::new());
     Ok(match work {
         Work::Command { arguments, body } => {
-            let function = instance
-                .get_typed_func::<(Vec<String>, Vec<u8>), (Bytes,)>(&mut store, index)?;
+            let function =
+                instance.get_typed_func::<(Vec<String>, Vec<u8>), (Bytes,)>(&mut store, index)?;
             function.call_async(&mut store, (arguments, body)).await?.0
         }
         Work::Schema { arguments } => {
-            let function = instance.get_typed_func::<(Vec<String>,), (Bytes,)>(&mut store, index)?;
+            let function =
+                instance.get_typed_func::<(Vec<String>,), (Bytes,)>(&mut store, index)?;
             function.call_async(&mut store, (arguments,)).await?.0
         }
         Work::Produce { arguments } => {

@@ -207,7 +207,8 @@ impl Applications {
             return Err(Error::Exists { what: format!("application {name}") });
         }
         let sha256 = checked.sha256.clone();
-        let installed = self.compile(&checked).and_then(|()| self.registry().install(checked, replace));
+        let installed =
+            self.compile(&checked).and_then(|()| self.registry().install(checked, replace));
         for hash in before.iter().map(|before| &before.sha256).chain([&sha256]) {
             self.forget_unused(hash);
         }
@@ -429,8 +430,8 @@ impl Applications {
         self.0.calls.drive.publisher.publish(subject, 0)
     }
 
-    /// Says that the store has changed, so that nobody has to wait for the next look at it. It costs
-    /// next to nothing.
+    /// Says that the store has changed, so that nobody has to wait for the next look at it. It
+    /// costs next to nothing.
     pub fn changed(&self) {
         self.0.dispatcher.wake.ring();
     }

@@ -60,7 +60,7 @@ const PYTHON: &[(&str, &str)] = &[
 ];
 
 const RUST: &[(&str, &str)] = &[
-    ("src/lib.rs", include_str!("../examples/rust/template/src/lib.rs")),
+    ("src/lib.rs", include_str!("../examples/rust/template/src/lib.rs.in")),
     ("manifest.toml", include_str!("../examples/rust/template/manifest.toml")),
     ("Cargo.toml", include_str!("../examples/rust/template/Cargo.toml.in")),
     ("Makefile", include_str!("../examples/rust/template/Makefile")),

@@ -72,7 +72,12 @@ impl Guest {
     }
 
     /// The object of a name, if the call has the right to its collection.
-    pub(super) fn object(&self, collection: &str, name: &str, access: Access) -> Result<ObjectPath, Stop> {
+    pub(super) fn object(
+        &self,
+        collection: &str,
+        name: &str,
+        access: Access,
+    ) -> Result<ObjectPath, Stop> {
         Ok(self.collection(collection, access)?.object(name)?)
     }
 

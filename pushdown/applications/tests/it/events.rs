@@ -79,10 +79,8 @@ async fn event_is_tried_again_and_then_a_dead_letter_which_can_be_retried_and_cl
     server.register("h", "recorder", filter(&[Kind::Created], "fail-"));
     let second = server.put("raw/fail-2", b"").version;
     let (fourth, ninth) = (server.put("raw/fail-4", b"").version, server.put("raw/fail-9", b""));
-    until("there are dead letters", || {
-        server.applications.dead_letters("h").unwrap().len() == 2
-    })
-    .await;
+    until("there are dead letters", || server.applications.dead_letters("h").unwrap().len() == 2)
+        .await;
     seen(&server, "h").await;
     let tries = |version: u64| {
         let end = format!(" {version} attempt ");
@@ -134,10 +132,8 @@ async fn handler_that_loops_is_stopped_and_reported() {
     server.add(&manifest("looper", "handler", limits), &component);
     server.handle("h", "looper");
     let version = server.put("raw/a", b"").version;
-    until("there is a dead letter", || {
-        !server.applications.dead_letters("h").unwrap().is_empty()
-    })
-    .await;
+    until("there is a dead letter", || !server.applications.dead_letters("h").unwrap().is_empty())
+        .await;
     let letter = server.applications.dead_letters("h").unwrap().remove(0);
     assert_eq!((letter.event.sequence, letter.attempts), (version, 3));
     assert!(letter.reason.contains("out of fuel"), "{}", letter.reason);
@@ -162,10 +158,8 @@ async fn chain_of_handlers_that_cause_one_another_ends() {
     server.add(&manifest("again", "handler", ""), &guest("handler", body, APPEND));
     server.handle("h", "again");
     server.put("raw/loop", b"");
-    until("there is a dead letter", || {
-        !server.applications.dead_letters("h").unwrap().is_empty()
-    })
-    .await;
+    until("there is a dead letter", || !server.applications.dead_letters("h").unwrap().is_empty())
+        .await;
     seen(&server, "h").await;
     let letters = server.applications.dead_letters("h").unwrap();
     assert_eq!(letters.len(), 1);
@@ -181,11 +175,7 @@ async fn chain_of_handlers_that_cause_one_another_ends() {
 async fn events_of_flash_and_faults_are_delivered_and_then_forgotten() {
     let test = "events_of_flash_and_faults_are_delivered_and_then_forgotten";
     let Some(server) = recorded(test) else { return };
-    let hot = |block| Subject::Flash {
-        kind: "hot-block".to_owned(),
-        block,
-        detail: String::new(),
-    };
+    let hot = |block| Subject::Flash { kind: "hot-block".to_owned(), block, detail: String::new() };
     assert_eq!(server.applications.publish(hot(1)).unwrap(), Published::Unwanted);
     let kinds = vec![Kind::Flash, Kind::Fault];
     server.register("h", "recorder", Filter { kinds, ..Filter::default() });
@@ -196,7 +186,8 @@ async fn events_of_flash_and_faults_are_delivered_and_then_forgotten() {
     server.add(&manifest("bad", "command", ""), &guest("command", "(unreachable)", ""));
     server.run("bad", &[]).await.unwrap_err();
     seen(&server, "h").await;
-    let mut expected: Vec<String> = (2..12).map(|block| format!("flash hot-block {block}")).collect();
+    let mut expected: Vec<String> =
+        (2..12).map(|block| format!("flash hot-block {block}")).collect();
     expected.push("fault bad trap".to_owned());
     assert_eq!(lines(&server), expected);
     until("the events are forgotten", || {

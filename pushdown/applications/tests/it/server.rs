@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opens a store with applications, and makes guests: from the text format, which needs no tools, or
-//! from C.
+//! Opens a store with applications, and makes guests: from the text format, which needs no tools,
+//! or from C.
 
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
@@ -158,10 +158,7 @@ pub(crate) fn manifest(name: &str, entry: &str, limits: &str) -> String {
 pub(crate) fn guest(entry: &str, body: &str, others: &str) -> Vec<u8> {
     let (function, parameters) = match entry {
         "command" => ("command@0.1.0#run", "i32 i32 i32 i32"),
-        "handler" => (
-            "event-handler@0.1.0#handle",
-            "i64 i64 i32 i32 i32 i32 i32 i64 i32 i32 i64",
-        ),
+        "handler" => ("event-handler@0.1.0#handle", "i64 i64 i32 i32 i32 i32 i32 i64 i32 i32 i64"),
         other => panic!("no entry {other}"),
     };
     let text = format!(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements the operations on tables for tests: rows are lines of objects, a filter is a text that
-//! they have, and a Parquet object is one that says so.
+//! Implements the operations on tables for tests: rows are lines of objects, a filter is a text
+//! that they have, and a Parquet object is one that says so.
 
 use async_trait::async_trait;
 use bytes::Bytes;

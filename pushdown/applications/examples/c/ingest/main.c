@@ -25,7 +25,8 @@ static application_string_t named(const application_string_t *source) {
 static bool is_gone(uint8_t tag) { return tag == NEARSCAN_DRIVE_TYPES_ERROR_NOT_FOUND; }
 
 static bool convert(nearscan_drive_types_object_name_t *source,
-                    nearscan_drive_types_object_name_t *target, nearscan_drive_types_error_t *error) {
+                    nearscan_drive_types_object_name_t *target,
+                    nearscan_drive_types_error_t *error) {
   nearscan_drive_types_condition_t always = {0};
   always.tag = NEARSCAN_DRIVE_TYPES_CONDITION_ALWAYS;
   nearscan_drive_tables_layout_t layout = {0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the rows of a table that a condition holds for, on the drive's kernels.
 //
-// Arguments: a collection, a prefix of the names of its objects, a condition in SQL. The answer is a
-// line of JSON.
+// Arguments: a collection, a prefix of the names of its objects, a condition in SQL. The answer is
+// a line of JSON.
 #include <stdlib.h>
 #include <string.h>
 

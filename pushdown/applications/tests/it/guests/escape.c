@@ -141,7 +141,7 @@ bool exports_nearscan_drive_command_run(application_list_string_t *arguments,
   if (!strcmp(how, "file")) say_file(ret, what, "r");
   if (!strcmp(how, "make-file")) say_file(ret, what, "w");
   if (!strcmp(how, "folder")) say(ret, opendir("/") == NULL ? strerror(errno) : "open");
-  if (!strcmp(how, "variable")) say(ret, environ != NULL && environ[0] != NULL ? environ[0] : "none");
+  if (!strcmp(how, "variable")) say(ret, environ && environ[0] ? environ[0] : "none");
   if (!strcmp(how, "input")) say(ret, getchar() == EOF ? "none" : "input");
   if (!strcmp(how, "socket")) say(ret, accept(3, NULL, NULL) < 0 ? strerror(errno) : "open");
   if (!strcmp(how, "print"))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries to get out of the sandbox, and answers which exception it got."""
+"""Tries to get out of the sandbox, and answers which exception it got; or does as the example."""
 
 import os
 import socket
 import subprocess
 
+import app
 from wit_world import exports
 
 
@@ -27,13 +28,15 @@ ATTEMPTS = {
     "variable": lambda: str(dict(os.environ)),
     "connect": connect,
     "listen": listen,
-    "name": lambda: str(socket.getaddrinfo("localhost", 80)),
+    "name": lambda: str(socket.getaddrinfo(b"localhost", 80)),
     "process": lambda: str(subprocess.run(["true"], check=True)),
 }
 
 
 class Command(exports.Command):
     def run(self, arguments: list[str], body: bytes) -> bytes:
+        if not arguments or arguments[0] not in ATTEMPTS:
+            return app.Command().run(arguments, body)
         try:
             return ATTEMPTS[arguments[0]]().encode()
         except Exception as error:
