@@ -17,9 +17,21 @@ use crate::{
     sandbox::{Compiled, Done, Sandbox, Work},
 };
 
+/// What is done about a fault, beside the notice of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum AtFault {
+    /// It becomes an event.
+    #[default]
+    Publish,
+    /// Nothing: the call is tried again.
+    Note,
+}
+
 /// What a caller adds to a call.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
+    /// What is done about a fault.
+    pub(crate) at_fault: AtFault,
     /// What the caller itself may do; without it, the application's rights are all.
     pub(crate) rights: Option<Rights>,
     /// How many handlers in a chain lead to it.
@@ -59,7 +71,10 @@ impl Calls {
         };
         let guest = || Guest::new(&self.drive, call, caller.output);
         let done = self.sandbox.call(compiled, guest, work).await?;
-        self.report(name, done, caller.depth)
+        if let (Err(fault), AtFault::Publish) = (&done.outcome, caller.at_fault) {
+            self.publish(name, fault, caller.depth).await;
+        }
+        self.report(name, done)
     }
 
     async fn compiled(&self, application: &Application) -> Result<Arc<Compiled>> {
@@ -75,7 +90,7 @@ impl Calls {
         compiling.await.map_err(Error::sandbox)?
     }
 
-    fn report(&self, name: &str, done: Done, depth: u32) -> Result<Vec<u8>> {
+    fn report(&self, name: &str, done: Done) -> Result<Vec<u8>> {
         for (level, text) in done.log {
             self.journal.note(name, What::Logged(level, text));
         }
@@ -83,20 +98,22 @@ impl Calls {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(message)) => Err(Error::Failed { name: name.to_owned(), message }),
             Err(fault) => {
-                self.report_fault(name, &fault, depth);
+                self.journal.note(name, What::Faulted(fault.clone()));
                 Err(Error::Fault { name: name.to_owned(), fault })
             }
         }
     }
 
-    fn report_fault(&self, name: &str, fault: &Fault, depth: u32) {
-        self.journal.note(name, What::Faulted(fault.clone()));
+    /// Makes an event of a fault.
+    pub(crate) async fn publish(&self, name: &str, fault: &Fault, depth: u32) {
         let subject = Subject::Fault {
             application: name.to_owned(),
             kind: fault.kind().to_owned(),
             detail: fault.to_string(),
         };
-        if let Err(error) = self.drive.publisher.publish(subject, depth) {
+        let publisher = Arc::clone(&self.drive.publisher);
+        let publishing = tokio::task::spawn_blocking(move || publisher.publish(subject, depth));
+        if let Err(error) = publishing.await.map_err(Error::sandbox).flatten() {
             self.journal.note(name, What::Failed { reason: error.to_string() });
         }
     }

@@ -18,8 +18,8 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream};
 use nearscan_store::{Condition, Error as StoreError, ObjectPath, Store};
+use tokio::{sync::Semaphore, task::JoinSet};
 
 use crate::{
     calls::{Caller, Calls},
@@ -57,7 +57,8 @@ pub(crate) struct Commands {
     calls: Arc<Calls>,
     journal: Arc<Journal>,
     wake: Arc<Wake>,
-    answered: Mutex<HashSet<String>>,
+    /// Ids of requests that were answered or will be.
+    taken: Mutex<HashSet<String>>,
     look: Duration,
 }
 
@@ -82,36 +83,39 @@ impl Commands {
         found.extend(answered(&store.reader(&object(RESPONSE)?)?.read_all()?));
         found.extend(ids(&store.reader(&object(ANSWERED)?)?.read_all()?));
         let journal = Arc::clone(&calls.journal);
-        Ok(Self { store, calls, journal, wake, answered: Mutex::new(found), look })
+        Ok(Self { store, calls, journal, wake, taken: Mutex::new(found), look })
     }
 
-    fn answered(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn taken(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs requests, until the future is dropped.
     pub(crate) async fn serve(self: Arc<Self>) {
         let mut wake = self.wake.listen();
+        let permits = Arc::new(Semaphore::new(PARALLEL_MAX));
+        // Those that run end with this future.
+        let mut running = JoinSet::new();
         let mut seen = None;
         loop {
             match self.look_for(&mut seen).await {
                 Ok(lines) => {
-                    let running = stream::iter(lines);
-                    running
-                        .for_each_concurrent(PARALLEL_MAX, |line| Arc::clone(&self).answer(line))
-                        .await;
+                    for line in lines {
+                        running.spawn(Arc::clone(&self).answer(line, Arc::clone(&permits)));
+                    }
                 }
                 Err(error) => {
                     self.journal.note(COMMAND, What::Failed { reason: error.to_string() });
                     seen = None;
                 }
             }
+            while running.try_join_next().is_some() {}
             // It ends by the time too: not every change is told of.
             let _ = tokio::time::timeout(self.look, wake.changed()).await;
         }
     }
 
-    /// The lines that are not answered, if the object has changed since the last look.
+    /// The lines that were not taken yet, if the object has changed since the last look.
     async fn look_for(self: &Arc<Self>, seen: &mut Option<u64>) -> Result<Vec<Line>> {
         let (this, last) = (Arc::clone(self), *seen);
         let looking = tokio::task::spawn_blocking(move || this.read(last));
@@ -142,8 +146,8 @@ impl Commands {
         }
         let bytes = reader.read_all()?;
         self.tidy(&bytes)?;
-        let mut ids = self.answered().clone();
-        let lines = lines(&bytes).filter(|line| ids.insert(line.id.clone())).collect();
+        let mut taken = self.taken();
+        let lines = lines(&bytes).filter(|line| taken.insert(line.id.clone())).collect();
         Ok(Some((version, lines)))
     }
 
@@ -152,10 +156,12 @@ impl Commands {
         let path = object(ANSWERED)?;
         if self.store.info(&path)?.length > ANSWERED_BYTES_MAX {
             let present: HashSet<String> = lines(commands).map(|line| line.id).collect();
-            let mut answered = self.answered();
-            answered.retain(|id| present.contains(id));
-            let text: Vec<u8> = answered.iter().flat_map(|id| line_of_id(id)).collect();
-            self.store.put(&path, &text, Condition::Always)?;
+            let answered: HashSet<String> = ids(&self.store.reader(&path)?.read_all()?).collect();
+            let is_needed = |id: &&String| present.contains(*id);
+            let kept = answered.iter().filter(is_needed).flat_map(|id| line_of_id(id)).collect();
+            let kept: Vec<u8> = kept;
+            self.store.put(&path, &kept, Condition::Always)?;
+            self.taken().retain(|id| present.contains(id) || !answered.contains(id));
         }
         let path = object(RESPONSE)?;
         match self.store.reader(&path) {
@@ -175,7 +181,8 @@ impl Commands {
     }
 
     /// Runs a request, and answers it.
-    async fn answer(self: Arc<Self>, line: Line) {
+    async fn answer(self: Arc<Self>, line: Line, permits: Arc<Semaphore>) {
+        let Ok(_permit) = permits.acquire().await else { return };
         let id = line.id;
         let answer = match line.request.and_then(|request| Ok((request.body()?, request))) {
             Ok((body, request)) => {
@@ -203,7 +210,6 @@ impl Commands {
             }
             Err(error) => return Err(error.into()),
         }
-        self.answered().insert(id.to_owned());
         self.store.append(&object(ANSWERED)?, &line_of_id(id), Condition::Always)?;
         Ok(())
     }

@@ -22,7 +22,7 @@ use nearscan_store::{Change, Error as StoreError, Store};
 use tokio::sync::watch;
 
 use crate::{
-    calls::{Caller, Calls},
+    calls::{AtFault, Caller, Calls},
     dead_letters::{DeadLetters, Kept},
     error::{Error, Result},
     event::{Event, Kind, Subject},
@@ -169,7 +169,16 @@ impl Dispatcher {
             return Ok(Some(Event::of_change(change, depth)));
         }
         match Kind::from(change.kind) {
-            Kind::Created => self.calls.drive.publisher.read(&change.path, change.sequence),
+            Kind::Created => {
+                match self.calls.drive.publisher.read(&change.path, change.sequence) {
+                    // It will never be readable, and the others must not wait for it.
+                    Err(error @ Error::Damaged { .. }) => {
+                        self.journal.note("", What::Failed { reason: error.to_string() });
+                        Ok(None)
+                    }
+                    read => read,
+                }
+            }
             Kind::Written
             | Kind::Removed
             | Kind::AttributesChanged
@@ -210,11 +219,12 @@ impl Dispatcher {
         let handler = &registered.handler;
         let mut wake = self.wake.listen();
         let mut attempt = 1;
-        let (attempts, reason) = loop {
+        let (attempts, reason, fault) = loop {
             if event.depth >= DEPTH_MAX {
-                break (0, format!("{DEPTH_MAX} handlers in a chain have led to the event"));
+                let reason = format!("{DEPTH_MAX} handlers in a chain have led to the event");
+                break (0, reason, None);
             }
-            let reason = match self.attempt(&handler.application, event, attempt).await {
+            let error = match self.attempt(&handler.application, event, attempt).await {
                 Ok(()) => {
                     let handled = What::Handled { sequence: event.sequence, attempt };
                     return self.journal.note(&handler.name, handled);
@@ -223,15 +233,22 @@ impl Dispatcher {
                     self.wait(&mut wake).await;
                     continue;
                 }
-                Err(error) => error.to_string(),
+                Err(error) => error,
             };
             if attempt >= self.delivery.attempts_max {
-                break (attempt, reason);
+                let reason = error.to_string();
+                let Error::Fault { fault, .. } = error else { break (attempt, reason, None) };
+                break (attempt, reason, Some(fault));
             }
             tokio::time::sleep(self.delivery.backoff(attempt)).await;
             attempt += 1;
         };
         self.bury(registered, event, attempts, reason).await;
+        if let Some(fault) = fault {
+            // One event for all attempts: else a handler of faults that has faults itself would
+            // make more of them at each step of the chain.
+            self.calls.publish(&handler.application, &fault, event.depth + 1).await;
+        }
     }
 
     /// One attempt.
@@ -242,7 +259,8 @@ impl Dispatcher {
         attempt: u32,
     ) -> Result<()> {
         let work = Work::Handle(event.for_attempt(attempt));
-        let caller = Caller { depth: event.depth + 1, ..Caller::default() };
+        let (depth, at_fault) = (event.depth + 1, AtFault::Note);
+        let caller = Caller { depth, at_fault, ..Caller::default() };
         self.calls.call(application, work, caller).await.map(drop)
     }
 

@@ -272,6 +272,9 @@ impl Applications {
 
     fn set_state(&self, name: &str, state: State, what: What) -> Result<()> {
         let _changing = self.changing();
+        if self.registry().get(name)?.state == state {
+            return Ok(());
+        }
         self.registry().set_state(name, state)?;
         self.journal().note(name, what);
         self.0.dispatcher.wake.ring();
@@ -329,7 +332,7 @@ impl Applications {
     pub fn table(&self, name: &str, arguments: Vec<String>, rights: Option<Rights>) -> TableStream {
         let (output, pieces) = mpsc::channel(PIECES_WAITING);
         let (calls, name) = (Arc::clone(&self.0.calls), name.to_owned());
-        let caller = Caller { rights, depth: 0, output: Some(output) };
+        let caller = Caller { rights, output: Some(output), ..Caller::default() };
         let call = self.0.runtime.spawn(async move {
             calls.call(&name, Work::Produce { arguments }, caller).await.map(drop)
         });
@@ -396,21 +399,32 @@ impl Applications {
     /// # Errors
     /// [`Error::NotFound`], what the application says, or an error of the store.
     pub async fn retry(&self, handler: &str, sequence: u64) -> Result<()> {
-        let dispatcher = Arc::clone(&self.0.dispatcher);
-        let registered = dispatcher.handlers.get(handler)?;
-        let letter = dispatcher.dead_letters.get(handler, sequence)?;
+        let dispatcher = &self.0.dispatcher;
+        let application = dispatcher.handlers.get(handler)?.handler.application.clone();
+        let letter =
+            self.with_letters(handler, move |letters, of| letters.get(of, sequence)).await?;
         let attempts = letter.attempts.saturating_add(1);
         // Somebody wants it: the chain of handlers that led to it ends here.
         let event = crate::event::Event { depth: 0, ..letter.event.clone() };
-        let tried = dispatcher.attempt(&registered.handler.application, &event, attempts).await;
-        match &tried {
-            Ok(()) => dispatcher.dead_letters.remove(handler, sequence)?,
-            Err(error) => {
-                let reason = error.to_string();
-                dispatcher.dead_letters.keep(handler, &letter.event, attempts, &reason)?;
-            }
-        }
+        let tried = dispatcher.attempt(&application, &event, attempts).await;
+        let failed = tried.as_ref().err().map(ToString::to_string);
+        self.with_letters(handler, move |letters, of| match failed {
+            None => letters.remove(of, sequence),
+            Some(reason) => letters.keep(of, &letter.event, attempts, &reason).map(drop),
+        })
+        .await?;
         tried
+    }
+
+    /// Does something with the dead letters of a handler on a thread that may block.
+    async fn with_letters<T: Send + 'static>(
+        &self,
+        handler: &str,
+        done: impl FnOnce(&DeadLetters, &str) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (dispatcher, handler) = (Arc::clone(&self.0.dispatcher), handler.to_owned());
+        let doing = move || done(&dispatcher.dead_letters, &handler);
+        tokio::task::spawn_blocking(doing).await.map_err(Error::sandbox)?
     }
 
     /// Removes a dead letter.

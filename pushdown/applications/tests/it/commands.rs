@@ -110,3 +110,18 @@ async fn command_object_that_is_too_long_is_refused_and_a_removed_one_is_made_ag
     append(&server, &request("2", "echo", "y"));
     assert_eq!(answered(&server, 1).await, ["{\"id\":\"2\",\"status\":\"done\",\"body\":\"y\"}"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn request_that_takes_long_holds_no_other_up() {
+    let server = echo();
+    let limits = "deadline_ms = 60000\nfuel = 1000000000000";
+    let slow = guest("command", "(loop (br 0)) (unreachable)", "");
+    server.add(&manifest("slow", "command", limits), &slow);
+    append(&server, &request("1", "slow", ""));
+    append(&server, &request("2", "echo", "x"));
+    let found = answered(&server, 1).await;
+    assert_eq!(found, ["{\"id\":\"2\",\"status\":\"done\",\"body\":\"x\"}"]);
+    server.applications.stop("slow").unwrap();
+    let found = answered(&server, 2).await;
+    assert!(found[0].contains("stopped"), "{found:?}");
+}

@@ -278,3 +278,19 @@ async fn handlers_are_registered_by_name_and_unregistered() {
     server.applications.remove("a").unwrap();
     assert!(server.applications.handlers().is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn handler_of_faults_that_has_faults_makes_one_more_at_each_step_of_the_chain() {
+    let server = Server::new();
+    server.add(&manifest("bad", "command", ""), &guest("command", "(unreachable)", ""));
+    server.add(&manifest("worse", "handler", ""), &guest("handler", "(unreachable)", ""));
+    let kinds = vec![Kind::Fault];
+    server.register("h", "worse", Filter { kinds, ..Filter::default() });
+    server.run("bad", &[]).await.unwrap_err();
+    let count = DEPTH_MAX as usize + 1;
+    until("the chain ends", || server.applications.dead_letters("h").unwrap().len() == count).await;
+    seen(&server, "h").await;
+    let letters = server.applications.dead_letters("h").unwrap();
+    let depths: Vec<u32> = letters.iter().map(|letter| letter.event.depth).collect();
+    assert_eq!(depths, (0..=DEPTH_MAX).collect::<Vec<u32>>());
+}

@@ -143,3 +143,19 @@ async fn who_watches_gets_what_was_and_what_comes() {
     let notice = coming.recv().await.unwrap();
     assert_eq!((notice.number, notice.name.as_str(), notice.what), (3, "a", What::Stopped));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn starting_what_is_started_ends_no_call() {
+    let server = Server::new();
+    let limits = "deadline_ms = 60000\nfuel = 300000000";
+    let slow = guest("command", "(loop (br 0)) (unreachable)", "");
+    server.add(&manifest("slow", "command", limits), &slow);
+    let running = {
+        let applications = server.applications.clone();
+        tokio::spawn(async move { applications.run("slow", Request::default()).await })
+    };
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    server.applications.start("slow").unwrap();
+    let error = running.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("out of fuel"), "{error}");
+}
