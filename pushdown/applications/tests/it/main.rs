@@ -4,11 +4,15 @@
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod escapes;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod failing_disk;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
