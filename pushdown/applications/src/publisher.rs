@@ -2,8 +2,8 @@
 //! Publishes events that no object has caused: of the flash, of applications, faults.
 //!
 //! An event that a handler wants becomes an object of the system. So it is in the log of changes,
-//! is as durable as the others, and has its place among them. The object is removed once all handlers
-//! have seen it. An event that nobody wants is only told to who watches.
+//! is as durable as the others, and has its place among them. The object is removed once all
+//! handlers have seen it. An event that nobody wants is only told to who watches.
 
 use std::sync::{
     Arc,
