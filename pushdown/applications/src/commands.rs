@@ -221,7 +221,7 @@ fn object(name: &str) -> Result<ObjectPath> {
 
 /// The lines that are complete and not empty.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
-    let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end);
+    let complete = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let lines = bytes[..complete].split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty()).map(|line| {
         let request = Request::read(line);

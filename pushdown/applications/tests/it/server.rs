@@ -53,13 +53,17 @@ impl Server {
         drop(applications);
         drop(store);
         // Tasks that were aborted let go of the store once the runtime has seen to them.
-        let store = loop {
-            match Store::open(folder.path()) {
-                Ok(store) => break store,
-                Err(nearscan_store::Error::Locked) => pause().await,
-                Err(error) => panic!("{error}"),
+        let opening = async {
+            loop {
+                match Store::open(folder.path()) {
+                    Ok(store) => break store,
+                    Err(nearscan_store::Error::Locked) => pause().await,
+                    Err(error) => panic!("{error}"),
+                }
             }
         };
+        let opened = tokio::time::timeout(Duration::from_secs(10), opening).await;
+        let store = opened.expect("no call holds the store");
         Self { applications: open(&store), store, folder }
     }
 
