@@ -185,3 +185,26 @@ async fn template_in_python_answers_and_cannot_leave_the_sandbox() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn template_in_rust_says_how_long_an_object_is() {
+    let test = "template_in_rust_says_how_long_an_object_is";
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", "wasm32-wasip2"]);
+    let folder = String::from_utf8(rustc.output().unwrap().stdout).unwrap();
+    if !Path::new(folder.trim()).is_dir() {
+        // No package of a system has it, so nothing that could be installed removes this skip.
+        return nearscan_skip::skip(test, "the Rust target wasm32-wasip2 is not there");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    new_application(folder.path(), Language::Rust, "length").unwrap();
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--target", "wasm32-wasip2", "--target-dir", "target"]);
+    assert!(cargo.current_dir(&folder).status().unwrap().success());
+    let built = folder.path().join("target/wasm32-wasip2/release/application.wasm");
+    let server = Server::new();
+    let component = std::fs::read(built).unwrap();
+    server.add(&read(folder.path().join("manifest.toml")), &component);
+    server.put("raw/a", b"12345");
+    assert_eq!(server.run("length", &["raw", "a"]).await.unwrap(), b"5");
+}
