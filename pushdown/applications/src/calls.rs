@@ -69,8 +69,9 @@ impl Calls {
             depth: caller.depth,
             stop: application.stop,
         };
+        let patience = call.limits.deadline();
         let guest = || Guest::new(&self.drive, call, caller.output);
-        let done = self.sandbox.call(compiled, guest, work).await?;
+        let done = self.sandbox.call(compiled, patience, guest, work).await?;
         if let (Err(fault), AtFault::Publish) = (&done.outcome, caller.at_fault) {
             self.publish(name, fault, caller.depth).await;
         }

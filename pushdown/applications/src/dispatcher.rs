@@ -229,7 +229,11 @@ impl Dispatcher {
                     let handled = What::Handled { sequence: event.sequence, attempt };
                     return self.journal.note(&handler.name, handled);
                 }
-                Err(Error::NotStarted { .. } | Error::Fault { fault: Fault::Stopped, .. }) => {
+                Err(
+                    Error::NotStarted { .. }
+                    | Error::Busy { .. }
+                    | Error::Fault { fault: Fault::Stopped, .. },
+                ) => {
                     self.wait(&mut wake).await;
                     continue;
                 }

@@ -128,6 +128,12 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// As many calls run as may, and none of them ended in the time that this one has.
+    #[error("{calls_max} calls run already, and none of them has ended")]
+    Busy {
+        /// The most calls.
+        calls_max: usize,
+    },
     /// The applications are closed.
     #[error("the applications are closed")]
     Closed,
@@ -163,6 +169,7 @@ impl Error {
             Self::InUse { .. } => Some("unregister its handlers first"),
             Self::Limit { .. } => Some("ask for less in the manifest"),
             Self::Signature { .. } => Some("sign the package with a key that the server trusts"),
+            Self::Busy { .. } => Some("try again, or let more calls run at the same time"),
             Self::TooManyEvents { .. } => Some("start the applications of the handlers"),
             Self::Store(error) => error.hint(),
             _ => None,

@@ -59,6 +59,7 @@ mod sandbox;
 mod service;
 mod signature;
 mod system;
+mod table_stream;
 mod tables;
 mod template;
 
@@ -77,9 +78,10 @@ pub use publisher::Published;
 pub use refusal::Refusal;
 pub use registry::{Application, Package, Replace, Signed, State};
 pub use rights::{Access, Grant, Rights};
-pub use service::{Applications, Options, Request, TableStream};
+pub use service::{Applications, Options, Request};
 pub use signature::{PublicKey, Signature, Trust, Unsigned, sha256, signed_bytes};
 pub use system::SYSTEM;
+pub use table_stream::TableStream;
 pub use tables::{
     Batches, Encoding, Format, Layout, NoTables, Query, Selection, Sink, Source, Tables, Target,
 };

@@ -109,6 +109,7 @@ pub(crate) struct Sandbox {
     /// By the hash of the component.
     compiled: Mutex<HashMap<String, Arc<Compiled>>>,
     permits: Arc<Semaphore>,
+    calls_max: usize,
 }
 
 impl fmt::Debug for Sandbox {
@@ -130,7 +131,7 @@ impl Sandbox {
             .map_err(Error::sandbox)?;
         tick(engine.weak())?;
         let permits = Arc::new(Semaphore::new(calls_max));
-        Ok(Self { engine, linker, compiled: Mutex::default(), permits })
+        Ok(Self { engine, linker, compiled: Mutex::default(), permits, calls_max })
     }
 
     /// The compiled code of a component; blocks while it is compiled.
@@ -158,15 +159,19 @@ impl Sandbox {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
     }
 
-    /// Makes a call, once fewer than the most calls run. If the future is dropped, the call is
-    /// stopped.
+    /// Makes a call, once fewer than the most calls run. It waits as long for that as the call may
+    /// take: a query that reads several tables could otherwise wait for itself. If the future is
+    /// dropped, the call is stopped.
     pub(crate) async fn call(
         &self,
         compiled: Arc<Compiled>,
+        patience: Duration,
         make: impl FnOnce() -> Guest,
         work: Work,
     ) -> Result<Done> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::Closed)?;
+        let acquiring = tokio::time::timeout(patience, Arc::clone(&self.permits).acquire_owned());
+        let busy = |_| Error::Busy { calls_max: self.calls_max };
+        let permit = acquiring.await.map_err(busy)?.map_err(|_| Error::Closed)?;
         let (engine, guest, runtime) = (self.engine.clone(), make(), Handle::current());
         let abandoned = Abandon(Arc::clone(&guest.clock));
         let running = tokio::task::spawn_blocking(move || {

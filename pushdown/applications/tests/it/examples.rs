@@ -3,10 +3,12 @@
 
 use std::{ffi::OsString, path::Path, process::Command, time::Duration};
 
-use nearscan_applications::{Error, Fault, Filter, Kind, Language, Request, new_application};
+use nearscan_applications::{
+    Error, Fault, Filter, Kind, Language, Options, Request, new_application,
+};
 use nearscan_store::Condition;
 
-use crate::server::{Server, from_c, manifest, object, until};
+use crate::server::{Server, from_c, guest, manifest, object, until};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
 
@@ -207,4 +209,23 @@ async fn template_in_rust_says_how_long_an_object_is() {
     server.add(&read(folder.path().join("manifest.toml")), &component);
     server.put("raw/a", b"12345");
     assert_eq!(server.run("length", &["raw", "a"]).await.unwrap(), b"5");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn call_that_waits_for_others_too_long_is_an_error() {
+    let Some(server) = numbers("call_that_waits_for_others_too_long_is_an_error", "") else {
+        return;
+    };
+    let limits = "deadline_ms = 200";
+    server.add(&manifest("late", "command", limits), &guest("command", "(i32.const 16)", ""));
+    let mut waiting = Vec::new();
+    for _ in 0..Options::default().calls_max {
+        let mut table = server.applications.table("numbers", vec!["100".to_owned()], None);
+        table.next().await.unwrap();
+        waiting.push(table);
+    }
+    let error = server.run("late", &[]).await.unwrap_err();
+    assert!(matches!(error, Error::Busy { calls_max: 32 }), "{error}");
+    waiting.pop();
+    assert_eq!(server.run("late", &[]).await.unwrap(), b"");
 }
