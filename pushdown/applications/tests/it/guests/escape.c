@@ -145,7 +145,7 @@ bool exports_nearscan_drive_command_run(application_list_string_t *arguments,
   if (!strcmp(how, "input")) say(ret, getchar() == EOF ? "none" : "input");
   if (!strcmp(how, "socket")) say(ret, accept(3, NULL, NULL) < 0 ? strerror(errno) : "open");
   if (!strcmp(how, "print"))
-    for (int line = 0; line < 100000; line++) printf("line %d\n", line), fflush(stdout);
+    for (int line = 0; line < 10000; line++) printf("line %d\n", line), fflush(stdout);
   if (!strcmp(how, "exit")) exit(7);
   if (!strcmp(how, "abort")) abort();
   if (!strcmp(how, "memory"))
