@@ -203,9 +203,10 @@ impl Dispatcher {
         }
     }
 
-    fn save(&self, registered: &Registered) -> Result<()> {
-        // It was unregistered meanwhile.
-        if self.handlers.get(&registered.handler.name).is_err() {
+    fn save(&self, registered: &Arc<Registered>) -> Result<()> {
+        // It may have been unregistered meanwhile, and another one registered.
+        let found = self.handlers.get(&registered.handler.name);
+        if !found.is_ok_and(|found| Arc::ptr_eq(&found, registered)) {
             return Ok(());
         }
         self.handlers.save(registered)?;

@@ -201,15 +201,15 @@ impl Applications {
     pub fn install(&self, package: Package, replace: Replace) -> Result<Application> {
         let Options { ceiling, trust, .. } = &self.0.options;
         let checked = Checked::new(package, ceiling, trust)?;
-        let name = checked.manifest.name.clone();
-        let _changing = self.changing();
-        let before = self.registry().get(&name).ok();
-        if before.is_some() && replace == Replace::Never {
+        let (name, sha256) = (checked.manifest.name.clone(), checked.sha256.clone());
+        if replace == Replace::Never && self.registry().get(&name).is_ok() {
             return Err(Error::Exists { what: format!("application {name}") });
         }
-        let sha256 = checked.sha256.clone();
-        let installed =
-            self.compile(&checked).and_then(|()| self.registry().install(checked, replace));
+        // Others are started and stopped meanwhile.
+        let compiled = self.compile(&checked);
+        let _changing = self.changing();
+        let before = self.registry().get(&name).ok();
+        let installed = compiled.and_then(|()| self.registry().install(checked, replace));
         for hash in before.iter().map(|before| &before.sha256).chain([&sha256]) {
             self.forget_unused(hash);
         }

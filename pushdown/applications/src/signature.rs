@@ -4,6 +4,8 @@
 //! The signature is Ed25519, over [`signed_bytes`]: the manifest and the component, so that neither
 //! rights nor code can be replaced.
 
+use std::str::FromStr;
+
 use ring::{digest, signature};
 
 use crate::error::{Error, Result};
@@ -25,6 +27,39 @@ pub struct PublicKey(pub [u8; 32]);
 /// A signature of Ed25519.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signature(pub [u8; 64]);
+
+/// Reads bytes that are written as hexadecimal digits.
+fn read_hex<const N: usize>(text: &str) -> Result<[u8; N]> {
+    let wrong = || Error::Signature { reason: "a key has 64 hexadecimal digits, a signature 128" };
+    let digit = |sign: u8| (sign as char).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let mut bytes = [0; N];
+    if text.len() != 2 * N {
+        return Err(wrong());
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let (high, low) = digit(pair[0]).zip(digit(pair[1])).ok_or_else(wrong)?;
+        *byte = high << 4 | low;
+    }
+    Ok(bytes)
+}
+
+impl FromStr for PublicKey {
+    type Err = Error;
+
+    /// Reads a key of 64 hexadecimal digits.
+    fn from_str(text: &str) -> Result<Self> {
+        read_hex(text).map(Self)
+    }
+}
+
+impl FromStr for Signature {
+    type Err = Error;
+
+    /// Reads a signature of 128 hexadecimal digits.
+    fn from_str(text: &str) -> Result<Self> {
+        read_hex(text).map(Self)
+    }
+}
 
 /// Whose packages are taken.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -115,6 +150,18 @@ mod tests {
         let trust = Trust { keys: vec![pair(3).1, pair(1).1], unsigned: Unsigned::Accepted };
         let signature = sign(seed, manifest, component);
         assert_eq!(trust.check("m", b"c", Some(&signature)).is_ok(), expected);
+    }
+
+    #[test]
+    fn keys_are_read_from_hexadecimal_digits() {
+        let text = format!("{}{}", "0aF".repeat(21), "1");
+        let key: PublicKey = text.parse().unwrap();
+        assert_eq!(key.0[..4], [0x0a, 0xf0, 0xaf, 0x0a]);
+        assert_eq!(key.0[31], 0xf1);
+        for wrong in ["", "00", &"g0".repeat(32), &"0".repeat(65), &"ä".repeat(32)] {
+            assert!(wrong.parse::<PublicKey>().is_err(), "{wrong}");
+        }
+        assert!("00".repeat(64).parse::<Signature>().is_ok());
     }
 
     #[test]
