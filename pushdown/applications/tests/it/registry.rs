@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests that applications are installed as a whole, and what is refused.
 
+use std::sync::Arc;
+
 use nearscan_applications::{
-    Applications, Error, NoTables, Options, Replace, Request, Signed, State, Trust, Unsigned, What,
-    sha256,
+    Applications, Error, NoTables, Options, PublicKey, Replace, Request, Signature, Signed, State,
+    Trust, Unsigned, What, sha256, signed_bytes,
 };
 use nearscan_store::Condition;
-use std::sync::Arc;
+use ring::signature::{Ed25519KeyPair, KeyPair};
 use tokio::runtime::Handle;
 
 use crate::server::{Server, guest, manifest, object, package};
@@ -102,6 +104,27 @@ async fn server_that_asks_for_signatures_refuses_packages_without() {
     let package = package(&manifest("a", "command", ""), &guest("command", EMPTY, ""));
     let error = other.install(package, Replace::Never).unwrap_err();
     assert!(matches!(error, Error::Signature { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signed_package_is_installed_where_its_key_is_trusted() {
+    let server = Server::new();
+    let pair = Ed25519KeyPair::from_seed_unchecked(&[1; 32]).unwrap();
+    let key = PublicKey(pair.public_key().as_ref().try_into().unwrap());
+    let trust = Trust { keys: vec![key], unsigned: Unsigned::Refused };
+    let options = Options { trust, ..Options::default() };
+    let tables = Arc::new(NoTables);
+    let other = Applications::open(&server.store, tables, &Handle::current(), options).unwrap();
+    let mut package = package(&manifest("a", "command", ""), &guest("command", EMPTY, ""));
+    let message = signed_bytes(&package.manifest, &package.component);
+    package.signature = Some(Signature(pair.sign(&message).as_ref().try_into().unwrap()));
+    // The server of the other tests trusts no key.
+    let refused = server.applications.install(package.clone(), Replace::Never);
+    assert!(matches!(refused, Err(Error::Signature { .. })));
+    other.install(package, Replace::Never).unwrap();
+    drop(other);
+    let server = server.restarted().await;
+    assert_eq!(server.applications.application("a").unwrap().signed, Signed::Yes);
 }
 
 #[tokio::test(flavor = "multi_thread")]
