@@ -93,3 +93,36 @@ impl Drop for Cause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nearscan_store::{CollectionPath, Condition, Quota};
+
+    use super::*;
+
+    #[test]
+    fn changes_between_begin_and_end_are_of_the_call_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let collection = CollectionPath::in_default("c").unwrap();
+        store.create_collection(&collection, Quota::default()).unwrap();
+        let (a, b) = (collection.object("a").unwrap(), collection.object("b").unwrap());
+        let put = |path| store.put(path, b"", Condition::Always).unwrap().version;
+        let causes = Causes::default();
+        let before = put(&a);
+        let cause = causes.begin(&store, &a, 3).unwrap();
+        let (meant, of_other) = (put(&a), put(&b));
+        assert_eq!(causes.depth(&a, meant), 3);
+        drop(cause);
+        let after = put(&a);
+        let depths = [before, meant, after].map(|sequence| causes.depth(&a, sequence));
+        assert_eq!(depths, [0, 3, 0]);
+        assert_eq!(causes.depth(&b, of_other), 0);
+        drop(causes.begin(&store, &b, 0).unwrap());
+        causes.forget(meant);
+        assert_eq!(causes.depth(&a, meant), 3);
+        causes.forget(of_other);
+        assert_eq!(causes.depth(&a, meant), 0);
+        assert!(causes.lock().notes.is_empty());
+    }
+}
