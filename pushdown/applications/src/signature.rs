@@ -141,7 +141,7 @@ mod tests {
     #[case::of_another_key(2, "m", b"c", false)]
     #[case::of_another_manifest(1, "n", b"c", false)]
     #[case::of_another_component(1, "m", b"d", false)]
-    fn signature_is_of_key_and_manifest_and_component(
+    fn signature_is_of_all_that_it_signs(
         #[case] seed: u8,
         #[case] manifest: &str,
         #[case] component: &[u8],
