@@ -28,8 +28,13 @@ use crate::{
 };
 
 /// Packages that together need every feature of every library that the workspace needs.
-const WITH_ALL_FEATURES: [&str; 4] =
-    ["nearscan-remote", "nearscan-optimizer", "nearscan-shell", "nearscan-sqllogictest"];
+const WITH_ALL_FEATURES: [&str; 5] = [
+    "nearscan-applications",
+    "nearscan-remote",
+    "nearscan-optimizer",
+    "nearscan-shell",
+    "nearscan-sqllogictest",
+];
 
 /// Tests that take more than four seconds of a debug build, as parts of their names, by package.
 const SLOW: &[(&str, &[&str])] = &[
@@ -64,6 +69,7 @@ const SLOW: &[(&str, &[&str])] = &[
             "overhead_of_each_query",
         ],
     ),
+    ("nearscan-applications", &["template_in_python_", "no_event_is_lost_"]),
     ("nearscan-peers", &["engines_agree_on"]),
     ("nearscan-queries", &["random_queries_"]),
     (

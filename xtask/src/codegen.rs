@@ -9,6 +9,8 @@
 //! The linker's configurations are many, and no tool reads them but the vendor's linker: they are
 //! only written, to `link` in the target folder.
 
+mod bindings;
+
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -28,8 +30,12 @@ struct Generated {
 }
 
 /// Every generated file that is committed.
-fn generated() -> Vec<Generated> {
-    vec![
+///
+/// # Errors
+/// If what they are generated from cannot be read.
+fn generated() -> Result<Vec<Generated>> {
+    let bindings = bindings::generate(&marker())?;
+    let mut all = vec![
         Generated {
             path: "fpga_kernels/hls/command_format.hpp".to_owned(),
             text: nearscan_command::cpp_header::generate(),
@@ -39,7 +45,9 @@ fn generated() -> Vec<Generated> {
             path: "docs/command-format.md".to_owned(),
             text: nearscan_command::doc::generate(include_str!("../../docs/command-format.md")),
         },
-    ]
+    ];
+    all.extend(bindings.into_iter().map(|(path, text)| Generated { path, text }));
+    Ok(all)
 }
 
 /// The linker's configurations: of the images, of the study and of the fast set.
@@ -62,7 +70,7 @@ pub(crate) fn marker() -> String {
 /// # Errors
 /// When one is missing or differs.
 pub(crate) fn check(project: &Project) -> Result<()> {
-    let list = generated();
+    let list = generated()?;
     let stale = stale(project.root(), &list)?;
     for path in &stale {
         println!("codegen: {path} is stale");
@@ -79,7 +87,7 @@ pub(crate) fn check(project: &Project) -> Result<()> {
 /// # Errors
 /// When one cannot be written.
 pub(crate) fn write(project: &Project) -> Result<()> {
-    for path in write_all(project.root(), &generated())? {
+    for path in write_all(project.root(), &generated()?)? {
         println!("codegen: wrote {path}");
     }
     let (folder, configurations) = (project.target_folder().join("link"), configurations());
@@ -161,7 +169,7 @@ mod tests {
     #[test]
     fn generated_files_are_fresh_and_say_what_they_are() {
         let project = Project::open().unwrap();
-        let list = generated();
+        let list = generated().unwrap();
         assert_eq!(stale(project.root(), &list).unwrap(), Vec::<&str>::new());
         for generated in list.iter().chain(&configurations()) {
             let top: Vec<&str> = generated.text.lines().take(5).collect();

@@ -117,6 +117,9 @@ const PLACES: &[(&str, Layer)] = &[
     // Numbers in, a tree out: it imports nothing, and only rules over plans have a use for it.
     ("engine/join_order", L2),
     (CONFORMANCE, L2),
+    // Calls components that come with rights to objects: it sits on the store, and what it has of
+    // tables it is given by the engine.
+    ("pushdown/applications", L3),
     ("pushdown/emulator", L3),
     ("pushdown/xrt", L3),
     ("pushdown/remote", L3),

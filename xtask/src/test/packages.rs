@@ -25,6 +25,17 @@ const TOOLS: &[Tool] = &[
     Tool { name: "g++", packages: &["g++"], probe: &["g++", "--version"] },
     // Kernels must compile with two compilers; its headers serve the walk over their syntax tree.
     Tool { name: "clang", packages: &["clang"], probe: &["clang++", "--version"] },
+    // Applications in C are compiled to WebAssembly. What it needs is seen by linking one.
+    Tool {
+        name: "wasi-libc",
+        packages: &["clang", "lld", "wasi-libc", "libclang-rt-dev-wasm32"],
+        probe: &[
+            "sh",
+            "-c",
+            "echo 'double a(double b, int c) { return __builtin_powi(b, c); }' | \
+             clang --target=wasm32-wasi -mexec-model=reactor -x c - -o /dev/null",
+        ],
+    },
     // The runtime of the card, which emulates one; loaded at run time, never linked.
     Tool {
         name: "xrt",
