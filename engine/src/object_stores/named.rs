@@ -87,8 +87,8 @@ impl NamedStore {
     }
 }
 
-/// The bytes of a range of an object of a [`NamedStore`], or of a store over one; where they end the
-/// file, its footer is looked at.
+/// The bytes of a range of an object of a [`NamedStore`], or of a store over one; where they end
+/// the file, its footer is looked at.
 pub(super) async fn read_range(
     store: &dyn ObjectStore,
     location: &Path,

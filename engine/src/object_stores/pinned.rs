@@ -2,8 +2,8 @@
 //! Reads one version of an object: a read of another one is an error.
 //!
 //! A scan reads the footer of a file, and later its column chunks. If the object is replaced in
-//! between, the places in the footer are those of other bytes. A drive's server can demand a version
-//! with each read, so [`PinnedStore`] has it do that.
+//! between, the places in the footer are those of other bytes. A drive's server can demand a
+//! version with each read, so [`PinnedStore`] has it do that.
 
 use std::{fmt, ops::Range, sync::Arc};
 

@@ -48,9 +48,10 @@ impl From<Error> for Refusal {
             Error::Io { .. } | Error::Damaged { .. } | Error::Format { .. } => {
                 Self::Unavailable("the store cannot read or write its files".to_owned())
             }
-            Error::Abandoned { .. } | Error::Forgotten { .. } | Error::Locked => {
-                Self::Unavailable(text)
-            }
+            Error::Abandoned { .. }
+            | Error::Forgotten { .. }
+            | Error::NotLocal { .. }
+            | Error::Locked => Self::Unavailable(text),
             Error::Catalog(_) | Error::Uncertain(_) => {
                 Self::Unavailable("the catalog of the store failed".to_owned())
             }

@@ -74,7 +74,7 @@ impl Address {
                 let host = host_port.rsplit_once(':').map_or("", |(host, _)| host);
                 let host = host.trim_start_matches('[').trim_end_matches(']');
                 let is_loopback = |address: IpAddr| address.is_loopback();
-                host.parse().map_or(host.eq_ignore_ascii_case("localhost"), is_loopback)
+                host.parse().map_or_else(|_| host.eq_ignore_ascii_case("localhost"), is_loopback)
             }
         }
     }

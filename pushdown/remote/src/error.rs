@@ -67,3 +67,14 @@ pub enum Error {
         reason: String,
     },
 }
+
+/// An error with what caused it, which the transport keeps apart.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

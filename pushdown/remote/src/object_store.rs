@@ -2,8 +2,8 @@
 //! Implements [`RemoteStore`]: the objects of a server as an
 //! [`ObjectStore`](::object_store::ObjectStore), for engines that read tables through one.
 //!
-//! A path is `COLLECTION/NAME`, in the default partition. The tag of an object is the number of its version, so a read
-//! with `if_match` is of that version or fails.
+//! A path is `COLLECTION/NAME`, in the default partition. The tag of an object is the number of its
+//! version, so a read with `if_match` is of that version or fails.
 //!
 //! # What this module does not do
 //!
@@ -85,10 +85,10 @@ impl RemoteStore {
     }
 
     /// The objects of a server; `connect` is called for each request.
-    pub fn connecting(
-        name: &str,
-        connect: impl Fn() -> BoxFuture<'static, Result<Objects, ObjectError>> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn connecting<F>(name: &str, connect: F) -> Self
+    where
+        F: Fn() -> BoxFuture<'static, Result<Objects, ObjectError>> + Send + Sync + 'static,
+    {
         Self { name: name.into(), connect: Arc::new(connect) }
     }
 

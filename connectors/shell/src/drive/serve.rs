@@ -39,7 +39,8 @@ pub(crate) struct ServeArgs {
     listen: Address,
 
     /// Encrypt connections: the server's certificates and its key, in PEM
-    #[arg(long, value_names = ["CERTIFICATE", "KEY"], num_args = 2, value_hint = ValueHint::FilePath)]
+    #[arg(long, value_names = ["CERTIFICATE", "KEY"], num_args = 2)]
+    #[arg(value_hint = ValueHint::FilePath)]
     tls: Option<Vec<PathBuf>>,
 
     /// Certificates of the authorities of clients that are known by a certificate, in PEM

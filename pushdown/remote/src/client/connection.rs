@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     address::Address,
-    error::Error,
+    error::{Error, with_causes},
     link::Link,
     protocol::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
@@ -159,17 +159,6 @@ pub(super) async fn act<A: Default + Message>(
     let answer = answers.message().await?;
     let answer = answer.ok_or_else(|| Status::internal("there was no answer"))?;
     A::decode(answer.body).map_err(|error| Status::internal(error.to_string()))
-}
-
-/// An error with what caused it, which the transport keeps apart.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// The message of a status, and its cause.

@@ -21,10 +21,10 @@ use tonic::{
 };
 use tower::service_fn;
 
-use super::{Options, connection::with_causes};
+use super::Options;
 use crate::{
     address::{Address, Encryption},
-    error::Error,
+    error::{Error, with_causes},
     link::{Link, Throttled},
     protocol::{CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES},
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines the messages about the objects of a storage server.
 //!
-//! Short requests are actions. Bytes of objects are streams: Flight's `DoGet` with a [`Read`] as its
-//! ticket, and `DoPut` that begins with a [`Put`] and ends with a [`Finish`].
+//! Short requests are actions. Bytes of objects are streams: Flight's `DoGet` with a [`Read`] as
+//! its ticket, and `DoPut` that begins with a [`Put`] and ends with a [`Finish`].
 //!
 //! What a change demands of the object is an `expected` version: none demands nothing, 0 that there
 //! is no object of the name.
