@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Names the collections in which the applications keep what must survive a restart.
 
-use nearscan_store::{CollectionPath, Error as StoreError, ObjectPath, Quota, Store};
+use nearscan_store::{
+    CollectionPath, Error as StoreError, ObjectPath, Quota, SYSTEM_PARTITION, Store,
+};
 
 use crate::error::Result;
 
 /// The partition of the system.
-pub const SYSTEM: &str = "_system";
+pub const SYSTEM: &str = SYSTEM_PARTITION;
 
 /// Installed components, one object each, of the application's name.
 pub(crate) const APPLICATIONS: &str = "applications";

@@ -52,7 +52,7 @@ pub use error::{Error, Limit, Result};
 pub use local::LocalDisk;
 pub use object::{Condition, ObjectInfo};
 pub use owner::Owner;
-pub use path::{CollectionPath, DEFAULT_PARTITION, ObjectPath};
+pub use path::{CollectionPath, DEFAULT_PARTITION, ObjectPath, SYSTEM_PARTITION};
 pub use quota::{Quota, Usage};
 pub use reader::{LocalFile, Reader};
 pub use store::Store;

@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// The partition of paths that name none; it is always there.
 pub const DEFAULT_PARTITION: &str = "default";
 
+/// The partition that servers keep for themselves; the store treats it as any other.
+pub const SYSTEM_PARTITION: &str = "_system";
+
 /// The longest name of a partition or collection, in bytes.
 const CONTAINER_LENGTH_MAX: usize = 128;
 
