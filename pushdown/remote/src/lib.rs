@@ -41,8 +41,8 @@ mod server;
 
 pub use address::Address;
 pub use client::{
-    More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Options, Reading, RemoteDrive,
-    Security, Tls, TlsOptions,
+    FilesOf, More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Options, Reading,
+    RemoteDrive, Security, Tls, TlsOptions,
 };
 pub use error::Error;
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};

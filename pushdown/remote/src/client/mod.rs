@@ -7,6 +7,7 @@
 
 mod command;
 mod connection;
+mod meter;
 mod objects;
 mod session;
 mod transport;
@@ -37,6 +38,7 @@ use crate::{
     link::{Link, LinkLimit},
 };
 use connection::Connection;
+use meter::LinkMeter;
 pub use objects::{More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Reading};
 pub use transport::{Security, Tls, TlsOptions};
 
@@ -47,6 +49,16 @@ pub(crate) trait Watcher: Debug + Send + Sync {
 
     /// The last one was lost.
     fn lost(&self);
+}
+
+/// Files about which a server is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FilesOf {
+    /// Those of this machine, which the server has under the same paths, and its objects.
+    #[default]
+    Both,
+    /// Its objects only: it hears of no other file.
+    Server,
 }
 
 /// The settings of a connection to a drive.
@@ -74,6 +86,8 @@ pub struct Options {
     pub security: Security,
     /// How fast the link to the server is.
     pub link: LinkLimit,
+    /// Files about which the server is asked.
+    pub files: FilesOf,
 }
 
 impl Default for Options {
@@ -90,6 +104,7 @@ impl Default for Options {
             shutdown_timeout: Duration::from_secs(30),
             security: Security::default(),
             link: LinkLimit::NONE,
+            files: FilesOf::Both,
         }
     }
 }
@@ -111,6 +126,8 @@ struct Shared {
     options: Options,
     /// All connections, one after the other, are over it.
     link: Link,
+    /// How fast the link was so far.
+    meter: LinkMeter,
     identity: Identity,
     capabilities: Capabilities,
     state: RwLock<State>,
@@ -170,6 +187,17 @@ impl Shared {
         }
     }
 
+    /// A snapshot of the drive, as it is behind the link: results pass the slower of two links.
+    fn behind_link(&self, snapshot: CostSnapshot) -> CostSnapshot {
+        let limit = self.link.limit().bytes_per_s.map(|rate| rate.get() as f64);
+        let link = self.meter.bytes_per_s().or(limit);
+        let link_bytes_per_s = match (snapshot.link_bytes_per_s, link) {
+            (Some(drive), Some(link)) => Some(drive.min(link)),
+            (rate, None) | (None, rate) => rate,
+        };
+        CostSnapshot { link_bytes_per_s, ..snapshot }
+    }
+
     fn last_snapshot(&self) -> CostSnapshot {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -198,8 +226,8 @@ impl RemoteDrive {
     /// Connects to a drive.
     ///
     /// # Errors
-    /// [`Error::Unreachable`] if no server answers in time, [`Error::Refused`] when the versions do
-    /// not fit.
+    /// [`Error::Unreachable`] if no server answers in time, [`Error::Denied`] if it does not know
+    /// the client, [`Error::Refused`] when the versions do not fit.
     pub fn connect(address: &Address, options: Options) -> Result<Self, Error> {
         Self::connect_with(address, options, None)
     }
@@ -235,6 +263,7 @@ impl RemoteDrive {
             address: address.clone(),
             options,
             link,
+            meter: LinkMeter::default(),
             identity,
             capabilities,
             state: RwLock::new(State::Connected(Arc::clone(&connection))),
@@ -306,6 +335,10 @@ impl Drive for RemoteDrive {
             let reason = format!("{file} is an object of another server");
             return Placement::NotHere { reason };
         }
+        if file.server.is_none() && self.shared.options.files == FilesOf::Server {
+            let reason = format!("{file} is no object of {}", self.shared.address);
+            return Placement::NotHere { reason };
+        }
         let located = self.shared.connection().and_then(|connection| {
             if let Some(file_id) = connection.known_file(file) {
                 return Ok(Placement::Here { file_id });
@@ -326,6 +359,7 @@ impl Drive for RemoteDrive {
         });
         match snapshot {
             Ok(snapshot) => {
+                let snapshot = self.shared.behind_link(snapshot);
                 let mut last = self.shared.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
                 last.clone_from(&snapshot);
                 snapshot

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use arrow_flight::{FlightData, FlightDescriptor, Ticket};
 use bytes::Bytes;
+use nearscan_drive::clock::Stopwatch;
 use nearscan_store::{Condition, ObjectInfo, ObjectPath};
 use prost::Message;
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -13,7 +14,7 @@ use tonic::{Status, Streaming};
 
 use super::{ObjectError, Objects, Result, info_of, unless_lost};
 use crate::{
-    client::connection::Connection,
+    client::{Shared, connection::Connection},
     convert::objects::expected_of,
     protocol::{
         PUT,
@@ -33,6 +34,10 @@ pub struct Reading {
     incoming: Streaming<FlightData>,
     /// Bytes that have not come.
     missing: u64,
+    /// Told how long all of them took.
+    shared: Arc<Shared>,
+    length: u64,
+    watch: Stopwatch,
 }
 
 /// An object on its way to the server. It is there once [`ObjectUpload::finish`] says so; dropped
@@ -41,6 +46,8 @@ pub struct Reading {
 pub struct ObjectUpload {
     outgoing: mpsc::Sender<FlightData>,
     answer: JoinHandle<Result<ObjectInfo>>,
+    /// Why the server has refused the object, once that is known.
+    refused: Option<ObjectError>,
     /// Bytes that were sent.
     length: u64,
 }
@@ -60,11 +67,13 @@ impl Objects {
     ) -> Result<Reading> {
         let of = |range: &Range<u64>| messages::Range { start: range.start, end: range.end };
         let ranges: Vec<_> = ranges.iter().map(of).collect();
-        let all = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+        let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
+        let all = lengths.fold(0, u64::saturating_add);
         let is_whole = ranges.is_empty();
         let read = Read { name: ObjectName::from(path), version, ranges };
         let connection = self.connection()?;
         let mut flight = connection.flight();
+        let watch = Stopwatch::start();
         let begin = async {
             let ticket = Ticket { ticket: read.encode_to_vec().into() };
             let mut incoming = flight.do_get(ticket).await?.into_inner();
@@ -76,7 +85,8 @@ impl Objects {
         let info = InfoMessage::decode(first.app_metadata);
         let info = info_of(info.map_err(|error| ObjectError::nonsense(&error))?)?;
         let missing = if is_whole { info.length } else { all };
-        Ok(Reading { info, connection, incoming, missing })
+        let (shared, length) = (Arc::clone(&self.shared), missing);
+        Ok(Reading { info, connection, incoming, missing, shared, length, watch })
     }
 
     /// Begins to write an object as a whole. Its collection is made if there is none.
@@ -108,7 +118,7 @@ impl Objects {
             let info = InfoMessage::decode(answer.app_metadata);
             info_of(info.map_err(|error| ObjectError::nonsense(&error))?)
         });
-        Ok(ObjectUpload { outgoing, answer, length: 0 })
+        Ok(ObjectUpload { outgoing, answer, refused: None, length: 0 })
     }
 
     /// Writes an object as a whole.
@@ -153,6 +163,9 @@ impl Reading {
                 return Err(ObjectError::nonsense(&"there are more bytes than were asked for"));
             }
             self.missing -= length;
+            if self.missing == 0 {
+                self.shared.meter.observe(self.length, self.watch.elapsed());
+            }
             if length > 0 {
                 return Ok(Some(part));
             }
@@ -194,10 +207,14 @@ impl ObjectUpload {
 
     /// What the server has said although it was not told the end.
     async fn refusal(&mut self) -> ObjectError {
-        match (&mut self.answer).await {
+        if let Some(refused) = &self.refused {
+            return refused.clone();
+        }
+        let refused = match (&mut self.answer).await {
             Ok(Err(error)) => error,
             Ok(Ok(_)) => ObjectError::nonsense(&"the object was put before its end"),
             Err(error) => ObjectError::nonsense(&error),
-        }
+        };
+        self.refused.insert(refused).clone()
     }
 }
