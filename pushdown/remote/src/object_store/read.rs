@@ -60,21 +60,20 @@ impl Steady {
             reading: None,
             pauses: PAUSES.iter(),
         };
-        steady.open(ranges.is_empty()).await?;
+        steady.open().await?;
+        if let (true, Some(reading)) = (ranges.is_empty(), &steady.reading) {
+            steady.ranges.push_back(0..reading.info().length);
+        }
         Ok(steady)
     }
 
     /// Connects, and asks for what is missing.
-    async fn open(&mut self, is_whole: bool) -> Result<()> {
+    async fn open(&mut self) -> Result<()> {
         loop {
             let opened = self.try_open().await;
             match opened {
                 Ok(reading) => {
-                    let info = reading.info();
-                    self.version = Some(info.version);
-                    if is_whole && self.ranges.is_empty() {
-                        self.ranges.push_back(0..info.length);
-                    }
+                    self.version = Some(reading.info().version);
                     self.reading = Some(reading);
                     return Ok(());
                 }
@@ -115,7 +114,7 @@ impl Steady {
                 return Ok(None);
             }
             let Some(reading) = &mut self.reading else {
-                self.open(false).await?;
+                self.open().await?;
                 continue;
             };
             match reading.next().await {
@@ -147,8 +146,10 @@ pub(super) async fn ranges(
     ranges: &[Range<u64>],
 ) -> Result<Vec<Bytes>> {
     let mut all = Vec::with_capacity(ranges.len());
+    let mut version = version;
     for ranges in ranges.chunks(RANGES_MAX) {
         let mut steady = Steady::begin(store, location, version, ranges).await?;
+        version = steady.version;
         for range in ranges {
             let missing = range.end.saturating_sub(range.start);
             all.push(collect(&mut steady, missing).await?);
@@ -179,8 +180,13 @@ pub(super) async fn get(
     location: &Path,
     options: GetOptions,
 ) -> Result<GetResult> {
-    let version = options.version.as_ref().or(options.if_match.as_ref());
-    let version = version.and_then(|version| version.parse::<u64>().ok());
+    if options.version.is_some() {
+        return Err(Error::NotImplemented {
+            operation: "reads of former versions".to_owned(),
+            implementer: "drive".to_owned(),
+        });
+    }
+    let version = options.if_match.as_ref().and_then(|tag| tag.parse::<u64>().ok());
     let has_other_conditions = options.if_none_match.is_some()
         || options.if_modified_since.is_some()
         || options.if_unmodified_since.is_some()

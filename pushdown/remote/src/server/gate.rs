@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use arrow_flight::Action;
+use nearscan_store::SYSTEM_PARTITION;
 use prost::Message;
 use tonic::{Request, Status};
 
@@ -16,8 +17,8 @@ use crate::{
     access::{Access, Client, Denied, Place, Scope},
     audit::{Audit, Event, Kind, Outcome},
     protocol::{
-        action,
-        objects::{Container, Copy, ObjectName},
+        Locate, action,
+        objects::{Copy, ObjectName},
     },
 };
 
@@ -45,7 +46,9 @@ pub(super) struct Admitted {
     gate: Gate,
     need: Need,
     peer: String,
-    place: Place,
+    client: Arc<Client>,
+    /// None of the short calls that keep a connection alive.
+    _place: Option<Place>,
 }
 
 /// The client of a request, with where it comes from.
@@ -131,20 +134,25 @@ impl Gate {
 }
 
 impl Caller {
-    /// Begins a request of the kind that was asked for.
+    /// Begins a request, if the client may make it.
     pub(super) async fn begin(self, need: Need) -> Result<Admitted, Status> {
         let Self { gate, client, peer } = self;
-        let place = match client.enter(need.bytes) {
+        let entered = client.require(need.scope).and_then(|()| match need.action {
+            action::CONNECT | action::HEALTH | action::SNAPSHOT | action::RESET => Ok(None),
+            _ => client.enter(need.bytes).map(Some),
+        });
+        let place = match entered {
             Ok(place) => place,
             Err(denied) => return Err(gate.denied(&need, client.name(), &peer, denied).await),
         };
         gate.record(&need, client.name(), &peer, Outcome::Allowed).await?;
-        Ok(Admitted { gate, need, peer, place })
+        Ok(Admitted { gate, need, peer, client, _place: place })
     }
 }
 
 impl Admitted {
-    /// Passes something on that is sent while the request runs.
+    /// Passes something on that is sent while the request runs; a closure that calls it keeps the
+    /// request running.
     pub(super) fn holds<T>(&self, sent: T) -> T {
         sent
     }
@@ -154,8 +162,8 @@ impl Admitted {
     pub(super) async fn ended<T>(self, result: &Result<T, Status>) {
         let reason = result.as_ref().err().map_or("", Status::message);
         let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed(reason) };
-        let Self { gate, need, peer, place } = self;
-        drop(gate.record(&need, place.client().name(), &peer, outcome).await);
+        let Self { gate, need, peer, client, _place } = self;
+        drop(gate.record(&need, client.name(), &peer, outcome).await);
     }
 }
 
@@ -172,6 +180,9 @@ impl Need {
         let action = known.map(|(known, _)| *known).find(|known| *known == name);
         let action = action.unwrap_or("unknown");
         let object = named_by(action, body).unwrap_or_default();
+        if object.partition() == SYSTEM_PARTITION {
+            return Self::of_system(action, &object, body.len() as u64);
+        }
         let of_partition = object.collection.is_empty();
         let (scope, kind) = match action {
             action::RESET | action::SET_QUOTA => (Scope::Admin, Kind::Change),
@@ -187,8 +198,25 @@ impl Need {
         Self { scope, kind, action, object: shown(&object), bytes: body.len() as u64 }
     }
 
+    /// What belongs to the server itself is for those who may do everything, whatever is done.
+    fn of_system(action: &'static str, object: &ObjectName, bytes: u64) -> Self {
+        let (scope, kind) = (Scope::Admin, Kind::Change);
+        Self { scope, kind, action, object: shown(object), bytes }
+    }
+
+    /// What it needs to read an object.
+    pub(super) fn to_get(action: &'static str, object: &ObjectName, bytes: u64) -> Self {
+        match object.partition() == SYSTEM_PARTITION {
+            true => Self::of_system(action, object, bytes),
+            false => Self::to_read(action, bytes),
+        }
+    }
+
     /// What it needs to put an object.
     pub(super) fn to_put(object: &ObjectName, bytes: u64) -> Self {
+        if object.partition() == SYSTEM_PARTITION {
+            return Self::of_system(crate::protocol::PUT, object, bytes);
+        }
         let (scope, kind) = (Scope::Write, Kind::Change);
         Self { scope, kind, action: crate::protocol::PUT, object: shown(object), bytes }
     }
@@ -201,17 +229,25 @@ struct Named {
     name: Option<ObjectName>,
 }
 
-/// The object that an action changes; what cannot be read is refused later.
+/// The object that an action is about, of a copy the one that is made; what cannot be read is
+/// refused later.
 fn named_by(action: &str, body: &[u8]) -> Option<ObjectName> {
     match action {
-        action::COPY => Copy::decode(body).ok().map(|copy| copy.to),
-        action::REMOVE_CONTAINER | action::INFO => ObjectName::decode(body).ok(),
-        action::CREATE_CONTAINER | action::SET_QUOTA => {
-            Container::decode(body).ok().map(|container| container.name)
+        action::COPY => {
+            let Copy { from, to, .. } = Copy::decode(body).ok()?;
+            Some(if from.partition() == SYSTEM_PARTITION { from } else { to })
         }
-        action::REMOVE | action::WRITE | action::TRUNCATE | action::SET_ATTRIBUTE => {
-            Named::decode(body).ok()?.name
+        action::INFO | action::ATTRIBUTES | action::CONTAINERS | action::REMOVE_CONTAINER => {
+            ObjectName::decode(body).ok()
         }
+        action::LOCATE => Locate::decode(body).ok()?.object,
+        action::LIST
+        | action::REMOVE
+        | action::WRITE
+        | action::TRUNCATE
+        | action::SET_ATTRIBUTE
+        | action::CREATE_CONTAINER
+        | action::SET_QUOTA => Named::decode(body).ok()?.name,
         _ => None,
     }
 }
@@ -227,7 +263,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::protocol::objects::{Remove, SetAttribute, Write};
+    use crate::protocol::objects::{Container, List, Remove, SetAttribute, Write};
 
     fn name(collection: &str, name: &str) -> ObjectName {
         let (collection, name) = (collection.to_owned(), name.to_owned());
@@ -279,5 +315,29 @@ mod tests {
         let need = Need::of_action(&Action::new(action, body));
         assert_eq!((need.scope, need.object.as_str()), (scope, object));
         assert_eq!(need.kind == Kind::Change, scope != Scope::Read);
+    }
+
+    #[test]
+    fn what_belongs_to_the_server_is_for_administrators() {
+        let of_system = || ObjectName { partition: "_system".to_owned(), ..name("c", "o") };
+        let (list, copy) = (
+            List { collection: of_system(), ..List::default() },
+            Copy { from: of_system(), to: name("c", "o"), expected: None },
+        );
+        let bodies = [
+            (action::INFO, of_system().encode_to_vec()),
+            (action::ATTRIBUTES, of_system().encode_to_vec()),
+            (action::CONTAINERS, of_system().encode_to_vec()),
+            (action::LIST, list.encode_to_vec()),
+            (action::COPY, copy.encode_to_vec()),
+            (action::REMOVE, Remove { name: of_system(), expected: None }.encode_to_vec()),
+        ];
+        for (action, body) in bodies {
+            let need = Need::of_action(&Action::new(action, body));
+            assert_eq!(need.scope, Scope::Admin, "{action}");
+        }
+        assert_eq!(Need::to_get("get", &of_system(), 1).scope, Scope::Admin);
+        assert_eq!(Need::to_put(&of_system(), 1).scope, Scope::Admin);
+        assert_eq!(Need::to_get("get", &name("c", "o"), 1).scope, Scope::Read);
     }
 }

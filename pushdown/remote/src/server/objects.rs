@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use arrow_flight::Action;
 use bytes::Bytes;
-use nearscan_store::{CollectionPath, Condition, Error, ObjectInfo, Owner, Reader, Store};
+use nearscan_store::{
+    Change, CollectionPath, Condition, Error, ObjectInfo, Owner, Reader, SYSTEM_PARTITION, Store,
+};
 use prost::Message;
 use tonic::Status;
 
@@ -61,7 +63,7 @@ impl Objects {
             action::INFO | action::REMOVE | action::WRITE | action::TRUNCATE | action::COPY => {
                 self.act_on_object(name, body).await
             }
-            action::ATTRIBUTES => self.attributes(read(body)),
+            action::ATTRIBUTES => self.attributes(read(body)).await,
             action::SET_ATTRIBUTE => self.set_attribute(read(body)).await,
             action::LIST => self.list(read(body)).await,
             action::CHANGES => self.changes(read(body)).await,
@@ -108,10 +110,10 @@ impl Objects {
         Ok(InfoMessage::from(&info).encode_to_vec())
     }
 
-    fn attributes(&self, of: Result<ObjectName, Status>) -> Result<Vec<u8>, Status> {
+    async fn attributes(&self, of: Result<ObjectName, Status>) -> Result<Vec<u8>, Status> {
         let of = of?;
-        let found = with_owner(&of, |owner| self.store.attributes(owner));
-        let found = found.map_err(|error| status_of(&error))?;
+        let store = self.store.clone();
+        let found = blocking(move || with_owner(&of, |owner| store.attributes(owner))).await?;
         let attributes = found.into_iter().map(|(name, value)| (name, value.to_vec())).collect();
         Ok(Attributes { attributes }.encode_to_vec())
     }
@@ -146,7 +148,7 @@ impl Objects {
         let store = self.store.clone();
         let (changes, last) = blocking(move || {
             let last = store.last_change()?;
-            Ok((store.changes(after, limit_of(limit))?, last))
+            Ok((changes_of_clients(&store, after, limit_of(limit))?, last))
         })
         .await?;
         let last = changes.last().map_or(last, |change| change.sequence.max(last));
@@ -227,6 +229,22 @@ fn containers(store: &Store, within: &ObjectName) -> Result<Vec<Container>, Erro
     }
     let found = store.collections(&within.partition)?.into_iter();
     Ok(found.map(|(path, quota, usage)| container(ObjectName::from(&path), quota, usage)).collect())
+}
+
+/// The changes behind one, but for those of what belongs to the server itself.
+fn changes_of_clients(store: &Store, mut after: u64, limit: usize) -> Result<Vec<Change>, Error> {
+    let is_of_clients = |change: &Change| change.path.collection().partition() != SYSTEM_PARTITION;
+    let mut found = Vec::new();
+    loop {
+        let page = store.changes(after, limit)?;
+        let is_end = page.len() < limit;
+        after = page.last().map_or(after, |change| change.sequence);
+        found.extend(page.into_iter().filter(is_of_clients));
+        if is_end || found.len() >= limit {
+            found.truncate(limit);
+            return Ok(found);
+        }
+    }
 }
 
 /// Makes a collection, unless it is there.

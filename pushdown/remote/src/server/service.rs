@@ -52,19 +52,19 @@ const STREAM_BYTES: u64 = (WAITING_MESSAGES * PART_BYTES_MAX) as u64;
 const EPOCHS_BEHIND_MAX: u64 = 1024;
 
 /// The service over one drive.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Service {
     served: Arc<Served>,
     gate: Gate,
     /// Held while the epoch is changed.
-    epoch: Mutex<()>,
+    epoch: Arc<Mutex<()>>,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
     pub(super) fn new(served: Arc<Served>, gate: Gate) -> Self {
-        Self { served, gate, epoch: Mutex::default() }
+        Self { served, gate, epoch: Arc::default() }
     }
 
     async fn connect(&self, hello: Hello) -> Result<Welcome, Status> {
@@ -248,17 +248,21 @@ impl FlightService for Service {
         &self,
         request: Request<Action>,
     ) -> Result<Response<Self::DoActionStream>, Status> {
-        let action = request.get_ref();
-        let admitted = self.gate.admit(&request, Need::of_action(action)).await?;
-        let of_store = match &self.served.objects {
-            Some(objects) => objects.act(action).await,
-            None => None,
-        };
-        let answer = match of_store {
-            Some(answer) => answer,
-            None => self.act(action).await,
-        };
-        admitted.ended(&answer).await;
+        let admitted = self.gate.admit(&request, Need::of_action(request.get_ref())).await?;
+        let (service, action) = (self.clone(), request.into_inner());
+        let answer = to_its_end(async move {
+            let of_store = match &service.served.objects {
+                Some(objects) => objects.act(&action).await,
+                None => None,
+            };
+            let answer = match of_store {
+                Some(answer) => answer,
+                None => service.act(&action).await,
+            };
+            admitted.ended(&answer).await;
+            answer
+        })
+        .await;
         let body = answer?.into();
         Ok(Response::new(stream::iter([Ok(arrow_flight::Result { body })]).boxed()))
     }
@@ -327,8 +331,11 @@ impl FlightService for Service {
         &self,
         request: Request<Ticket>,
     ) -> Result<Response<Self::DoGetStream>, Status> {
-        let admitted = self.gate.admit(&request, Need::to_read(GET, STREAM_BYTES)).await?;
-        let ticket = read::<Read>(&request.get_ref().ticket)?;
+        // What cannot be read is refused once it is known who says it.
+        let ticket = read::<Read>(&request.get_ref().ticket);
+        let name = ticket.as_ref().map(|ticket| ticket.name.clone()).unwrap_or_default();
+        let admitted = self.gate.admit(&request, Need::to_get(GET, &name, STREAM_BYTES)).await?;
+        let ticket = ticket?;
         let parts = self.objects()?.get(ticket).await?;
         Ok(Response::new(held(parts, admitted)))
     }
@@ -344,12 +351,24 @@ impl FlightService for Service {
         let mut incoming = request.into_inner();
         let put = read::<Put>(&first(&mut incoming, PUT).await?)?;
         let admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
-        let info = objects.put(put, incoming).await;
-        admitted.ended(&info).await;
-        let info = info?;
+        let objects = objects.clone();
+        let info = to_its_end(async move {
+            let info = objects.put(put, incoming).await;
+            admitted.ended(&info).await;
+            info
+        })
+        .await?;
         let result = PutResult { app_metadata: info.encode_to_vec().into() };
         Ok(Response::new(stream::iter([Ok(result)]).boxed()))
     }
+}
+
+/// Waits for a request that goes on to its end, and is recorded, also if its client leaves.
+async fn to_its_end<T: Send + 'static>(
+    request: impl Future<Output = Result<T, Status>> + Send + 'static,
+) -> Result<T, Status> {
+    let ended = tokio::spawn(request).await;
+    ended.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
 }
 
 /// Messages on their way to a client, whose request runs as long as they do.

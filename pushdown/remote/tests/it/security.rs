@@ -217,3 +217,28 @@ fn client_that_is_not_known_learns_nothing() {
     let denied = connect(&served.address, Security::default()).unwrap_err();
     assert!(denied.to_string().contains("a token or a certificate is needed"), "{denied}");
 }
+
+#[test]
+fn client_at_its_limit_keeps_its_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("access.toml");
+    let scopes = [Scope::Read, Scope::Write].into_iter().collect();
+    let token = Some(Access::grant(&file, "a", scopes).unwrap().reveal());
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}\nrequests_in_flight = 1\n")).unwrap();
+    let access = Arc::new(Access::read(&file).unwrap());
+    let server = WithObjects::with(Way::Unix, ServerOptions { access, ..ServerOptions::default() });
+    let security = Security { token, tls: Tls::Beyond };
+    let drive = connect(&server.served.address, security).unwrap();
+    wait(async {
+        let objects = drive.objects();
+        objects.put(&object("a"), noise(64 << 20), Condition::Always).await.unwrap();
+        let mut reading = objects.read(&object("a"), None, &[]).await.unwrap();
+        let refused = objects.info(&object("a")).await.unwrap_err();
+        assert_eq!(refused.kind, ObjectErrorKind::Exhausted, "{refused}");
+        // Several keep-alives long.
+        tokio::time::sleep(4 * options().keep_alive_interval).await;
+        assert!(drive.is_connected());
+        while reading.next().await.unwrap().is_some() {}
+    });
+}

@@ -11,7 +11,6 @@ use tonic::Status;
 
 use super::{Objects, blocking};
 use crate::{
-    convert::objects::status_of,
     protocol::objects::{ObjectInfo, RANGES_MAX, Read},
     results::{self, PART_BYTES_MAX},
 };
@@ -54,27 +53,28 @@ impl Objects {
         let (outgoing, parts) = mpsc::channel(WAITING_PARTS);
         let first = results::schema_message().with_app_metadata(head);
         drop(outgoing.try_send(Ok(first)));
-        drop(tokio::task::spawn_blocking(move || send(&reader, ranges, &outgoing)));
+        drop(tokio::spawn(send(reader, ranges, outgoing)));
         Ok(parts)
     }
 }
 
-/// Sends ranges until all are sent or nobody listens.
-fn send(
-    reader: &Reader,
+/// Sends ranges until all are sent or nobody listens. A thread is taken for each part that is read,
+/// and none while the client is slow.
+async fn send(
+    reader: Reader,
     ranges: Vec<Range<u64>>,
-    outgoing: &mpsc::Sender<Result<FlightData, Status>>,
+    outgoing: mpsc::Sender<Result<FlightData, Status>>,
 ) {
     for range in ranges {
         let mut start = range.start;
         while start < range.end {
             let end = range.end.min(start + PART_BYTES_MAX as u64);
-            let part = reader.read(start..end).map_err(|error| status_of(&error));
-            let part = part.and_then(|bytes| {
+            let reader = reader.clone();
+            let part = blocking(move || reader.read(start..end)).await.and_then(|bytes| {
                 results::part(bytes).map_err(|error| Status::internal(error.to_string()))
             });
             let is_last = part.is_err();
-            if outgoing.blocking_send(part).is_err() || is_last {
+            if outgoing.send(part).await.is_err() || is_last {
                 return;
             }
             start = end;
