@@ -9,6 +9,7 @@
 //! # Invariants
 //!
 //! - An engine has one connection to each address.
+//! - A server that a URL names hears of its own objects only, never of other files.
 
 use std::{
     collections::HashMap,
@@ -19,8 +20,8 @@ use std::{
 use datafusion::common::runtime::SpawnedTask;
 use nearscan_drive::{Drive, Drives};
 use nearscan_remote::{
-    Address, Error as RemoteError, ObjectError, ObjectErrorKind, Objects, Options, RemoteDrive,
-    RemoteStore,
+    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Objects, Options,
+    RemoteDrive, RemoteStore,
 };
 use tokio::sync::OnceCell;
 use url::Url;
@@ -67,8 +68,18 @@ impl Servers {
             }
             Arc::clone(by_address.entry(address.to_owned()).or_default())
         };
-        let drive = connected.get_or_try_init(|| self.connect(address)).await?;
-        Ok(drive.objects())
+        match connected.get_or_try_init(|| self.connect(address)).await {
+            Ok(drive) => Ok(drive.objects()),
+            Err(error) => {
+                // A server that does not answer takes no place.
+                let mut known = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_same = |it: &Connected| Arc::ptr_eq(it, &connected) && !it.initialized();
+                if known.get(address).is_some_and(is_same) {
+                    known.remove(address);
+                }
+                Err(error)
+            }
+        }
     }
 
     async fn connect(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
@@ -77,8 +88,9 @@ impl Servers {
             .parse()
             .map_err(|error| failed(ObjectErrorKind::Invalid, format!("{error}")))?;
         // It waits for the server.
+        let options = Options { files: FilesOf::Server, ..Options::default() };
         let connecting =
-            SpawnedTask::spawn_blocking(move || RemoteDrive::connect(&parsed, Options::default()));
+            SpawnedTask::spawn_blocking(move || RemoteDrive::connect(&parsed, options));
         let connected = connecting.await.map_err(|error| error.to_string());
         let connected = connected.map_err(|reason| failed(ObjectErrorKind::Failed, reason))?;
         let drive = Arc::new(connected.map_err(|error| {

@@ -74,7 +74,11 @@ impl StoreError {
                      'remote://HOST:PORT?token_file=FILE'"
                         .to_owned(),
                 ),
-                StoreProblem::Unreachable | StoreProblem::Settings => {
+                StoreProblem::Unreachable => Some(
+                    "check the address; a drive that is attached may have ca=FILE and tls=off"
+                        .to_owned(),
+                ),
+                StoreProblem::Settings => {
                     Some("drive://HOST:PORT/COLLECTION/NAME is an object of a server".to_owned())
                 }
                 StoreProblem::NotBuilt | StoreProblem::Unencrypted | StoreProblem::Failed => None,

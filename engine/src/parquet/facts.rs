@@ -35,9 +35,10 @@ use super::{
     metadata::FooterCache,
     scan::parquet_scan_of,
 };
-use crate::{host, servers::server_of};
+use crate::{host, object_stores::PinnedStore, servers::server_of};
 
-/// Returns `plan` with facts attached to every local Parquet file that it scans; unchanged if
+/// Returns `plan` with facts attached to every Parquet file that it scans and that is local or an
+/// object of a drive's server; unchanged if
 /// neither a drive nor the fused scan nor the order of joins could use them.
 pub(crate) async fn attach(
     plan: Arc<dyn ExecutionPlan>,
@@ -132,6 +133,12 @@ async fn attach_to_scan(
         let files: Vec<_> = files.collect();
         let files = stream::iter(files).map(async |(counting, mut file)| {
             let size_hint = file.metadata_size_hint;
+            let store = match (&server, &file.object_meta.e_tag) {
+                (Some(_), Some(tag)) => {
+                    Arc::new(PinnedStore::new(Arc::clone(&store), tag.clone())) as _
+                }
+                _ => Arc::clone(&store),
+            };
             let read = footers.read(&store, &file.object_meta, size_hint, PageIndexPolicy::Skip);
             // A file that cannot be read gets no facts; the scan will report the error.
             let read = read.await.ok().and_then(|stated| {
