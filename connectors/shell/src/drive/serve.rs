@@ -103,6 +103,8 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
     let hangup = on(SignalKind::hangup())?;
     let failed = |error: nearscan_remote::Error| Failure::work(&error);
+    let options = options_of(arguments, store)?;
+    tokio::spawn(renew(hangup, Arc::clone(&options.access), options.audit.clone()));
     let listener = Listener::bind(&arguments.listen).await.map_err(failed)?;
     print(&format!("listening on {}", listener.address()))?;
     let stop = async {
@@ -111,8 +113,6 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
             _ = terminate.recv() => {}
         }
     };
-    let options = options_of(arguments, store)?;
-    tokio::spawn(renew(hangup, Arc::clone(&options.access), options.audit.clone()));
     let served = async {
         let drive = Arc::clone(&drive);
         match arguments.end_with_stdin {
