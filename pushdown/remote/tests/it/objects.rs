@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the objects of a server: as clients see them, and as an object store.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use nearscan_conformance::sample::Sample;
@@ -14,7 +14,7 @@ use object_store::{
 };
 use rstest::rstest;
 
-use crate::bench::{Place, Served, Way, options, wait};
+use crate::bench::{Place, Served, Way, eventually, is_empty, options, wait};
 
 /// A server of a new store, with a CPU drive.
 pub(crate) struct WithObjects {
@@ -164,16 +164,24 @@ fn list_of_many_objects_goes_on_behind_its_first_page() {
 #[test]
 fn upload_that_is_dropped_puts_nothing() {
     let server = WithObjects::start(Way::Tcp);
+    let data = server.served.place.folder.path().join("store/data");
+    let folders = || std::fs::read_dir(&data).unwrap().map(|folder| folder.unwrap().path());
+    let has_no_file = || folders().all(|folder| is_empty(&folder));
     let drive = server.connect();
     wait(async {
         let objects = drive.objects();
         let path = object("half");
         let mut upload = objects.upload(&path, Condition::Always, Default::default()).unwrap();
         upload.send(noise(2 << 20)).await.unwrap();
+        // The server begins a file.
+        while has_no_file() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         drop(upload);
-        objects.put(&object("whole"), noise(1), Condition::Always).await.unwrap();
-        assert_eq!(objects.info(&path).await.unwrap_err().kind, ObjectErrorKind::NotFound);
     });
+    eventually("the file is removed", has_no_file);
+    let found = server.store.info(&object("half"));
+    assert!(matches!(found, Err(nearscan_store::Error::NotFound { .. })), "{found:?}");
 }
 
 #[test]
