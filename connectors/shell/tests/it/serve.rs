@@ -48,8 +48,14 @@ impl Drop for Running {
 
 /// `nearscan drive serve`, and where it listens.
 pub(crate) fn serve(folder: &Path, drive: &str, listen: &str) -> (Running, String) {
+    serve_with(folder, &["--drive", drive], listen)
+}
+
+/// The same with other options.
+fn serve_with(folder: &Path, options: &[&str], listen: &str) -> (Running, String) {
     let mut child = command(folder)
-        .args(["drive", "serve", "--drive", drive, "--listen", listen])
+        .args(["drive", "serve", "--listen", listen])
+        .args(options)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -104,7 +110,50 @@ fn server_has_one_drive_and_a_place_to_listen() {
     assert!(err.starts_with("error: cannot listen on unix:not/there: "), "{err}");
     let (_, err, status) = run(&["--drive", "remote://localhost:1?token=abc", "-c", "SELECT 1"]);
     assert_eq!(status, 2);
-    assert!(err.contains("cannot authenticate") && !err.contains("abc"), "{err}");
+    assert!(err.contains("no drive can be reached") && !err.contains("abc"), "{err}");
+    let folder = tempfile::tempdir().unwrap();
+    let store = ["drive", "serve", "--store", "store", "--listen", "0.0.0.0:0"];
+    let exposed = command(folder.path()).args(store).output().unwrap();
+    let (_, err, status) = finished(exposed);
+    assert_eq!(status, 2);
+    assert!(err.contains("may be reached by other machines"), "{err}");
+    assert!(err.contains("hint: add --access FILE and --tls CERTIFICATE KEY"), "{err}");
+}
+
+#[test]
+fn objects_of_a_server_are_tables_for_those_that_it_knows() {
+    let folder = folder();
+    let grant = |name: &str, scopes: &str| {
+        let grant = ["drive", "grant", "access.toml", name, "--scope", scopes];
+        let (token, err, status) = finished(command(folder.path()).args(grant).output().unwrap());
+        assert_eq!((err.as_str(), status), ("", 0));
+        fs::write(folder.path().join(name), token).unwrap();
+    };
+    grant("reader", "read");
+    grant("writer", "read,write");
+    let store = ["--store", "store", "--access", "access.toml", "--audit-log", "audit.json"];
+    let (_server, address) = serve_with(folder.path(), &store, "127.0.0.1:0");
+    let query = |name: &str, sql: &str| {
+        let drive = format!("remote://{address}?token_file={name}");
+        let force = ["--set", "nearscan.pushdown.mode=force", "--drive", &drive];
+        finished(command(folder.path()).args(force).args(["-c", sql]).output().unwrap())
+    };
+    let url = format!("drive://{address}/c/n.parquet");
+    let copy = format!("COPY (FROM 'n.parquet') TO '{url}' (compression snappy)");
+    let (_, err, status) = query("reader", &copy);
+    assert_eq!(status, 1);
+    assert!(err.contains("client reader lacks the scope write"), "{err}");
+    assert_eq!(query("writer", &copy).2, 0);
+    let sum = format!("SELECT count(*) AS n, sum(k) AS s FROM '{url}' WHERE k > 10");
+    assert_eq!(query("reader", &sum), (ANSWER.to_owned(), String::new(), 0));
+    let sql = format!("{sum}; SELECT DISTINCT placed_on FROM nearscan.pushdown_log");
+    assert_eq!(query("reader", &sql).0, format!("{ANSWER}placed_on\nremote\n"));
+    let unknown = command(folder.path()).args(["-c", &sum]).output().unwrap();
+    let (_, err, status) = finished(unknown);
+    assert_eq!(status, 1);
+    assert!(err.contains("a token or a certificate is needed"), "{err}");
+    let log = fs::read_to_string(folder.path().join("audit.json")).unwrap();
+    assert!(log.contains("denied") && log.contains("default/c/n.parquet"), "{log}");
 }
 
 /// A query on a drive in its own process, where commands never end. The drive is there, and the
