@@ -40,7 +40,7 @@ use crate::{
 };
 use named::NamedStore;
 pub(crate) use pinned::PinnedStore;
-use service::Service;
+use service::{Cloud, Service};
 
 /// Stores that are kept after they were made at first use; with one more, all of them are made
 /// anew. A store is its copy of the certificates of the system, and idle connections.
@@ -100,9 +100,7 @@ impl ObjectStoreRegistry for ObjectStores {
                 check_url(url.as_str())?;
                 Arc::new(self.servers.store(url))
             }
-            Service::S3 | Service::GoogleCloud | Service::Azure | Service::Web => {
-                make(service, url)?
-            }
+            Service::Cloud(cloud) => make(cloud, url)?,
         };
         let store = NamedStore::wrap(url, store);
         if stores.made.len() >= MADE_MAX {
@@ -159,9 +157,9 @@ pub(crate) fn check_url(location: &str) -> Result<(), StoreError> {
 }
 
 #[cfg(feature = "object-stores")]
-fn make(service: Service, url: &Url) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn make(cloud: Cloud, url: &Url) -> Result<Arc<dyn ObjectStore>, StoreError> {
     check_url(url.as_str())?;
-    make::make(service, url).map_err(|error| StoreError {
+    make::make(cloud, url).map_err(|error| StoreError {
         url: store_url(url).to_owned(),
         problem: StoreProblem::Settings,
         reason: named::reason(&error),
@@ -169,7 +167,7 @@ fn make(service: Service, url: &Url) -> Result<Arc<dyn ObjectStore>, StoreError>
 }
 
 #[cfg(not(feature = "object-stores"))]
-fn make(_: Service, url: &Url) -> Result<Arc<dyn ObjectStore>, StoreError> {
+fn make(_: Cloud, url: &Url) -> Result<Arc<dyn ObjectStore>, StoreError> {
     let problem = StoreProblem::NotBuilt;
     Err(StoreError { url: store_url(url).to_owned(), problem, reason: String::new() })
 }

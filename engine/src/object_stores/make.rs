@@ -18,7 +18,7 @@ use object_store::{
 };
 use url::{Position, Url};
 
-use super::service::Service;
+use super::service::Cloud;
 
 /// Attempts after the first one.
 const RETRIES_MAX: usize = 3;
@@ -33,35 +33,29 @@ const BACKOFF_MAX: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// If the URL or the environment is not valid for the store.
-pub(super) fn make(service: Service, url: &Url) -> Result<Arc<dyn ObjectStore>> {
+pub(super) fn make(cloud: Cloud, url: &Url) -> Result<Arc<dyn ObjectStore>> {
     let root = url[..Position::BeforePath].to_owned();
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: BACKOFF_MAX, ..BackoffConfig::default() },
         max_retries: RETRIES_MAX,
         retry_timeout: RETRY_TIME,
     };
-    Ok(match service {
-        Service::S3 => {
+    Ok(match cloud {
+        Cloud::S3 => {
             Arc::new(AmazonS3Builder::from_env().with_url(root).with_retry(retry).build()?)
         }
-        Service::GoogleCloud => {
+        Cloud::Google => {
             let builder = GoogleCloudStorageBuilder::from_env();
             Arc::new(builder.with_url(root).with_retry(retry).build()?)
         }
-        Service::Azure => {
+        Cloud::Azure => {
             Arc::new(MicrosoftAzureBuilder::from_env().with_url(root).with_retry(retry).build()?)
         }
-        Service::Web => {
+        Cloud::Web => {
             // Whoever writes http:// wants no encryption.
             let options = ClientOptions::new().with_allow_http(true);
             let builder = HttpBuilder::new().with_url(root).with_client_options(options);
             Arc::new(builder.with_retry(retry).build()?)
-        }
-        Service::Drive => {
-            return Err(object_store::Error::NotImplemented {
-                operation: "settings of the environment".to_owned(),
-                implementer: "drive".to_owned(),
-            });
         }
     })
 }

@@ -30,7 +30,10 @@ use futures::{StreamExt, TryStreamExt, stream::BoxStream};
 use nearscan_remote::{ObjectError, ObjectErrorKind};
 use url::{Position, Url};
 
-use super::{footers, service::Service};
+use super::{
+    footers,
+    service::{Cloud, Service},
+};
 use crate::{
     corruption::Corruption,
     error::{StoreError, StoreProblem},
@@ -147,7 +150,7 @@ impl Name {
     /// there is nothing in a bucket that is not there.
     fn not_listed(&self, prefix: &Path, error: Error) -> Error {
         let is_absent = match self.service {
-            Some(Service::Web) => {
+            Some(Service::Cloud(Cloud::Web)) => {
                 let is_refused =
                     matches!(error, Error::PermissionDenied { .. } | Error::Unauthenticated { .. });
                 !is_refused && problem(&error) == StoreProblem::Failed
