@@ -14,6 +14,7 @@
 //! | `marks` | attaches the columns that are compared by equality to the files of scans |
 //! | `ordering` | verifies the sort orders that files declare |
 //! | `facts` | attaches footers and drives to files for the optimizer |
+//! | `pinned` | makes readers of one version of an object of a drive's server |
 //! | `reader` | reads footers and column chunks for scans, and validates them |
 //! | `scan` | finds the scans of Parquet files in physical plans |
 //! | `distinct` | estimates the different values of columns for plans that join |
