@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use arrow_array::{Array, BinaryArray, RecordBatch, cast::AsArray};
+use arrow_array::{BinaryArray, RecordBatch, cast::AsArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_flight::{FlightData, SchemaAsIpc, utils::flight_data_to_arrow_batch};
 use arrow_ipc::{
@@ -55,22 +55,6 @@ pub(crate) fn part(bytes: Bytes) -> Result<FlightData, ArrowError> {
         &mut IpcWriteContext::default(),
     )?;
     Ok(encoded.into())
-}
-
-/// Hands the bytes that a message carries to `take`; none when it carries no batch.
-pub(crate) fn read_part(
-    message: &FlightData,
-    mut take: impl FnMut(&[u8]),
-) -> Result<(), ArrowError> {
-    if message.data_header.is_empty() {
-        return Ok(());
-    }
-    check_buffers(message)?;
-    let batch = flight_data_to_arrow_batch(message, Arc::clone(&SCHEMA), &HashMap::new())?;
-    if let Some(column) = batch.columns().first().and_then(|column| column.as_binary_opt::<i32>()) {
-        (0..column.len()).for_each(|row| take(column.value(row)));
-    }
-    Ok(())
 }
 
 /// The bytes that a message carries, without a copy; none when it carries no batch.
@@ -138,7 +122,7 @@ mod tests {
         assert_eq!(messages.len(), count);
         let mut back = Vec::new();
         for message in &messages {
-            read_part(message, |part| back.extend_from_slice(part)).unwrap();
+            back.extend_from_slice(&values(message).unwrap());
         }
         assert!(back == bytes);
     }
@@ -147,12 +131,12 @@ mod tests {
     fn damaged_part_is_error() {
         let message = part(Bytes::from_static(b"abc")).unwrap();
         let cut = FlightData { data_body: message.data_body.slice(..4), ..message.clone() };
-        assert!(read_part(&cut, |_| {}).is_err());
+        assert!(values(&cut).is_err());
         let nothing = FlightData { data_body: Bytes::new(), ..message.clone() };
-        assert!(read_part(&nothing, |_| {}).is_err());
-        assert!(read_part(&schema_message(), |_| {}).is_err());
+        assert!(values(&nothing).is_err());
+        assert!(values(&schema_message()).is_err());
         let noise = FlightData { data_header: Bytes::from_static(&[7; 40]), ..message };
-        assert!(read_part(&noise, |_| {}).is_err());
-        assert!(read_part(&FlightData::default(), |_| {}).is_ok());
+        assert!(values(&noise).is_err());
+        assert!(values(&FlightData::default()).is_ok());
     }
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     convert::{id_of, time_of, traffic_of},
     protocol::{End, Ended, Event},
-    results::read_part,
+    results::values,
 };
 
 /// A result of which bytes are to come.
@@ -69,27 +69,16 @@ impl Receiver {
         let Some(coming) = &mut self.coming else {
             return Err("there are bytes of no result".to_owned());
         };
-        let mut surplus = false;
-        let read = read_part(message, |bytes| {
-            match coming.left_bytes.checked_sub(bytes.len() as u64) {
-                Some(left) => coming.left_bytes = left,
-                None => surplus = true,
-            }
-            if let Ok(charged) = &mut coming.kept
-                && !surplus
-            {
-                charged.extend(bytes);
-            }
-        });
-        read.map_err(|error| error.to_string())?;
-        match (surplus, coming.left_bytes) {
-            (true, _) => Err("a result is longer than announced".to_owned()),
-            (false, 0) => {
-                self.pass_on();
-                Ok(())
-            }
-            (false, _) => Ok(()),
+        let bytes = values(message).map_err(|error| error.to_string())?;
+        let left = coming.left_bytes.checked_sub(bytes.len() as u64);
+        coming.left_bytes = left.ok_or_else(|| "a result is longer than announced".to_owned())?;
+        if let Ok(charged) = &mut coming.kept {
+            charged.extend(&bytes);
         }
+        if coming.left_bytes == 0 {
+            self.pass_on();
+        }
+        Ok(())
     }
 
     /// The end of a command, without the bytes of its result.
