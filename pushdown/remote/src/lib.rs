@@ -6,6 +6,10 @@
 //! RemoteDrive --- Unix socket or TCP --- serve --- any Drive
 //!   capabilities, snapshot, locate, reset, health      actions
 //!   session: submit, cancel -> completions             one exchange a session
+//!
+//! Objects, RemoteStore --- the same connection --- serve --- the objects of a Store
+//!   describe, list, change                             actions
+//!   bytes                                              one stream an object
 //! ```
 //!
 //! The protocol is on the page `docs/remote-protocol.md`.

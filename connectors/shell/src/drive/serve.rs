@@ -102,10 +102,12 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
     let (mut interrupt, mut terminate) =
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
     let hangup = on(SignalKind::hangup())?;
-    let failed = |error: nearscan_remote::Error| Failure::work(&error);
+    let failed =
+        |error: nearscan_remote::Error| exposed(&error).unwrap_or_else(|| Failure::work(&error));
     let options = options_of(arguments, store)?;
     tokio::spawn(renew(hangup, Arc::clone(&options.access), options.audit.clone()));
     let listener = Listener::bind(&arguments.listen).await.map_err(failed)?;
+    options.check_exposure(listener.address()).map_err(failed)?;
     print(&format!("listening on {}", listener.address()))?;
     let stop = async {
         tokio::select! {
@@ -121,7 +123,7 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
         }
     };
     tokio::select! {
-        served = served => served.map_err(|error| exposed(&error).unwrap_or_else(|| failed(error))),
+        served = served => served.map_err(failed),
         reason = lost(drive.as_ref()) => {
             say(&format!("error: the drive is lost\n  detail: {reason}"));
             leave(1)

@@ -114,8 +114,8 @@ fn server_has_one_drive_and_a_place_to_listen() {
     let folder = tempfile::tempdir().unwrap();
     let store = ["drive", "serve", "--store", "store", "--listen", "0.0.0.0:0"];
     let exposed = command(folder.path()).args(store).output().unwrap();
-    let (_, err, status) = finished(exposed);
-    assert_eq!(status, 2);
+    let (out, err, status) = finished(exposed);
+    assert_eq!((out.as_str(), status), ("", 2));
     assert!(err.contains("may be reached by other machines"), "{err}");
     assert!(err.contains("hint: add --access FILE and --tls CERTIFICATE KEY"), "{err}");
 }

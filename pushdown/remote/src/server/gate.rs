@@ -157,6 +157,11 @@ impl Admitted {
         sent
     }
 
+    /// Notes how many bytes the request was about, if that is known only in the end.
+    pub(super) fn moved(&mut self, bytes: u64) {
+        self.need.bytes = bytes;
+    }
+
     /// Records what came of the request. That this cannot be recorded is logged; what was done
     /// stays done.
     pub(super) async fn ended<T>(self, result: &Result<T, Status>) {

@@ -134,6 +134,26 @@ impl Default for ServerOptions {
     }
 }
 
+impl ServerOptions {
+    /// Checks that a server which other machines may reach knows its clients and encrypts, as
+    /// [`serve`] does.
+    ///
+    /// # Errors
+    /// [`Error::Exposed`] if it does not, and was not told that this is meant.
+    pub fn check_exposure(&self, address: &Address) -> Result<(), Error> {
+        if address.is_of_this_machine() {
+            return Ok(());
+        }
+        let Exposure { anonymous, plaintext } = self.exposure;
+        let lacks = match (self.access.is_anyone(), &self.tls) {
+            (true, _) if anonymous == Allowed::No => "clients do not say who they are",
+            (_, None) if plaintext == Allowed::No => "connections are not encrypted",
+            _ => return Ok(()),
+        };
+        Err(Error::Exposed { address: address.clone(), lacks })
+    }
+}
+
 /// Sessions and calls of one connection at once; a client waits for a place.
 const STREAMS_MAX: u32 = 512;
 
@@ -206,20 +226,6 @@ fn read<T: Message + Default>(bytes: &Bytes) -> Result<T, Status> {
     T::decode(bytes.clone()).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
-/// Checks that a server which other machines may reach knows its clients and encrypts.
-fn check_exposure(address: &Address, options: &ServerOptions) -> Result<(), Error> {
-    if address.is_of_this_machine() {
-        return Ok(());
-    }
-    let Exposure { anonymous, plaintext } = options.exposure;
-    let lacks = match (options.access.is_anyone(), &options.tls) {
-        (true, _) if anonymous == Allowed::No => "clients do not say who they are",
-        (_, None) if plaintext == Allowed::No => "connections are not encrypted",
-        _ => return Ok(()),
-    };
-    Err(Error::Exposed { address: address.clone(), lacks })
-}
-
 /// Serves a drive until `stop` ends, then shuts the drive down. The listener's socket is removed in
 /// the end.
 ///
@@ -232,7 +238,7 @@ pub async fn serve(
     options: ServerOptions,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    check_exposure(listener.address(), &options)?;
+    options.check_exposure(listener.address())?;
     let (stage_sender, stage) = watch::channel(Stage::Serving);
     let served = Arc::new(Served {
         drive: Arc::clone(&drive),

@@ -350,10 +350,11 @@ impl FlightService for Service {
         let objects = self.objects()?;
         let mut incoming = request.into_inner();
         let put = read::<Put>(&first(&mut incoming, PUT).await?)?;
-        let admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
+        let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
         let objects = objects.clone();
         let info = to_its_end(async move {
             let info = objects.put(put, incoming).await;
+            admitted.moved(info.as_ref().map_or(0, |info| info.length));
             admitted.ended(&info).await;
             info
         })

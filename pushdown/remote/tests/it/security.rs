@@ -93,7 +93,7 @@ fn client_does_what_its_scopes_allow_and_no_more() {
         |parts: &[&str]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
     assert!(has(&["reader", "nearscan.put", "denied", "lacks the scope write"]), "{log}");
     assert!(has(&["writer", "nearscan.put", "default/c/a", "allowed"]), "{log}");
-    assert!(has(&["writer", "nearscan.put", "default/c/a", "done"]), "{log}");
+    assert!(has(&["writer", "nearscan.put", "default/c/a", "done", "\"bytes\":9}"]), "{log}");
     assert!(has(&["admin", "nearscan.reset", "done"]), "{log}");
     assert!(!log.contains("nsd_"), "{log}");
 }

@@ -58,8 +58,8 @@ impl Objects {
     }
 }
 
-/// Sends ranges until all are sent or nobody listens. A thread is taken for each part that is read,
-/// and none while the client is slow.
+/// Sends ranges until all are sent or the client has left. A thread is taken for each part that is
+/// read, and none while the client is slow.
 async fn send(
     reader: Reader,
     ranges: Vec<Range<u64>>,
