@@ -69,7 +69,7 @@ pub(crate) struct CallClock {
     limit: Duration,
     waited_ns: AtomicU64,
     stop: Arc<StopSign>,
-    /// Put up when nobody waits for the call any more.
+    /// Set when the caller has cancelled the call.
     abandoned: StopSign,
 }
 
@@ -84,7 +84,7 @@ impl CallClock {
         }
     }
 
-    /// Ends the call, for nobody waits for it any more.
+    /// Ends the call because its caller has cancelled it.
     pub(crate) fn abandon(&self) {
         self.abandoned.put_up();
     }

@@ -5,7 +5,7 @@
 //! ```text
 //! _system/commands/command    lines of the host: a request each
 //! _system/commands/response   lines of this service: an answer each
-//! _system/commands/answered   the ids of requests that were answered; nobody else writes it
+//! _system/commands/answered   the ids of requests that were answered; written by the service alone
 //! ```
 //!
 //! A line counts once its line feed is there. A request is known by its id: it is run again only if

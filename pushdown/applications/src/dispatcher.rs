@@ -54,7 +54,7 @@ pub struct Delivery {
     pub backoff_max: Duration,
     /// Events of different objects that one handler gets at the same time.
     pub parallel_max: usize,
-    /// How long a change that nobody has told of goes unnoticed.
+    /// The polling interval of the log of changes, for changes without a notification.
     pub look: Duration,
 }
 

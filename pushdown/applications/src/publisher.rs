@@ -3,7 +3,7 @@
 //!
 //! An event that a handler wants becomes an object of the system. So it is in the log of changes,
 //! is as durable as the others, and has its place among them. The object is removed once all
-//! handlers have seen it. An event that nobody wants is only told to who watches.
+//! handlers have seen it. An event without a handler goes to watchers only.
 
 use std::sync::{
     Arc,

@@ -186,7 +186,7 @@ impl Sandbox {
     }
 }
 
-/// Stops a call that nobody waits for any more.
+/// Stops a call whose caller has cancelled it.
 struct Abandon(Arc<CallClock>);
 
 impl Drop for Abandon {

@@ -341,8 +341,8 @@ impl Applications {
         TableStream::new(pieces, call)
     }
 
-    /// Says that the store has changed, so that nobody has to wait for the next look at it. It
-    /// costs next to nothing.
+    /// Notifies the dispatcher that the store has changed, so that it need not wait for its next
+    /// poll. It costs next to nothing.
     pub fn changed(&self) {
         self.0.dispatcher.wake.ring();
     }
