@@ -35,6 +35,7 @@ mod change;
 mod changes;
 mod containers;
 mod disk;
+mod drive;
 mod error;
 mod files;
 mod local;
@@ -48,6 +49,7 @@ mod writer;
 
 pub use change::{Change, ChangeKind};
 pub use disk::{Disk, DiskFile};
+pub use drive::StoreDrive;
 pub use error::{Error, Limit, Result};
 pub use local::LocalDisk;
 pub use object::{Condition, ObjectInfo};
