@@ -18,7 +18,7 @@ use datafusion::{
         runtime_env::RuntimeEnvBuilder,
     },
 };
-use nearscan_drive::{Drives, clock::Stopwatch};
+use nearscan_drive::{Drive, Drives, clock::Stopwatch};
 use nearscan_optimizer::{
     FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LastPlanRule, LocalReads,
     PartitionedAggregateRule, PushdownContext, PushdownRule, WindowsRule,
@@ -49,6 +49,7 @@ use crate::{
 #[must_use = "an engine exists once build() is called"]
 pub struct EngineBuilder {
     drives: Vec<DriveSpec>,
+    opened: Vec<(String, Arc<dyn Drive>)>,
     memory_limit_bytes: Option<u64>,
     thread_count: Option<usize>,
     temp_directory: Option<PathBuf>,
@@ -72,11 +73,27 @@ impl EngineBuilder {
     /// that name.
     pub fn drive(mut self, url: &str) -> Result<Self> {
         let spec = DriveSpec::parse(url)?;
-        if self.drives.iter().any(|other| other.name == spec.name) {
-            return Err(Error::DriveNameTaken { name: spec.name });
-        }
+        self.check_name(&spec.name)?;
         self.drives.push(spec);
         Ok(self)
+    }
+
+    /// Attaches a drive that the program has opened, under a name; may be called for several.
+    ///
+    /// # Errors
+    /// [`Error::DriveNameTaken`] if another drive has that name.
+    pub fn attach(mut self, name: &str, drive: Arc<dyn Drive>) -> Result<Self> {
+        self.check_name(name)?;
+        self.opened.push((name.to_owned(), drive));
+        Ok(self)
+    }
+
+    fn check_name(&self, name: &str) -> Result<()> {
+        let mut names = self.drives.iter().map(|spec| spec.name.as_str());
+        match names.any(|it| it == name) || self.opened.iter().any(|(it, _)| it == name) {
+            true => Err(Error::DriveNameTaken { name: name.to_owned() }),
+            false => Ok(()),
+        }
     }
 
     /// Limits the memory of queries; operators that can spill write the rest to temporary files.
@@ -134,9 +151,14 @@ impl EngineBuilder {
             }
             drives.attach(spec.name.clone(), opened.drive);
         }
+        for (name, drive) in &self.opened {
+            drives.attach(name.clone(), Arc::clone(drive));
+        }
         // A second CPU drive would push back the same units as the first.
         let is_near_data = |spec: &DriveSpec| spec.scheme != DriveScheme::Cpu;
-        let fallback = match self.drives.iter().any(is_near_data) {
+        let is_opened_near_data =
+            self.opened.iter().any(|(_, drive)| drive.identity().kind != "cpu");
+        let fallback = match is_opened_near_data || self.drives.iter().any(is_near_data) {
             true => Some(drives::fallback(self.thread_count)?),
             false => None,
         };
