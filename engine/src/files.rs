@@ -78,19 +78,83 @@ pub(crate) async fn open(
     };
     let ending = ending.map_err(|error| DataFusionError::External(error.into()))?;
     let format = ending.map_or(&FORMATS[0], |ending| ending.format);
-    let mut options: HashMap<String, String> = format
-        .options
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
-    if let Some(compression) = ending.and_then(|ending| ending.compression) {
-        options.insert("format.compression".to_owned(), compression.to_owned());
-    }
     let location = folder_pattern(location, ending);
     let command =
         CreateExternalTable::builder(name, location, format.name, DFSchema::empty().into())
-            .with_options(options)
+            .with_options(options_of(format, ending))
             .build();
+    TableFactory::default().create(state, &command).await
+}
+
+/// The options that a format and an extension imply.
+fn options_of(format: &Format, ending: Option<Ending>) -> HashMap<String, String> {
+    let of_format = format.options.iter().map(|(key, value)| ((*key).into(), (*value).into()));
+    let mut options: HashMap<String, String> = of_format.collect();
+    if let Some(compression) = ending.and_then(|ending| ending.compression) {
+        options.insert("format.compression".to_owned(), compression.to_owned());
+    }
+    options
+}
+
+/// The format of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Parquet.
+    Parquet,
+    /// CSV with a line of names.
+    Csv,
+    /// JSON, one object a line.
+    Json,
+}
+
+impl FileFormat {
+    /// The word of `STORED AS`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "PARQUET",
+            Self::Csv => "CSV",
+            Self::Json => "JSON",
+        }
+    }
+}
+
+/// Rows from which the columns of CSV and JSON are inferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InferFrom {
+    /// The first thousand.
+    #[default]
+    FirstRows,
+    /// All, which reads the files once more.
+    AllRows,
+}
+
+/// Makes a table of files or URLs of one format, which the end of the first one's name says if it
+/// is not given; Parquet for an unknown one.
+///
+/// # Errors
+/// Those of [`open`].
+pub(crate) async fn open_all(
+    state: &dyn Session,
+    locations: Vec<String>,
+    format: Option<FileFormat>,
+    infer: InferFrom,
+) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    let first = locations.first().cloned().unwrap_or_default();
+    let ending = ending(&first);
+    let found = match format {
+        Some(format) => FORMATS.iter().find(|known| known.name == format.name()),
+        None => ending.map(|ending| ending.format),
+    };
+    let found = found.unwrap_or(&FORMATS[0]);
+    let mut options = options_of(found, ending);
+    if infer == InferFrom::AllRows && matches!(found.name, "CSV" | "JSON") {
+        options.insert("format.schema_infer_max_rec".to_owned(), usize::MAX.to_string());
+    }
+    let table = TableReference::bare("files");
+    let command = CreateExternalTable::builder(table, first, found.name, DFSchema::empty().into())
+        .with_locations(locations)
+        .with_options(options)
+        .build();
     TableFactory::default().create(state, &command).await
 }
 

@@ -232,6 +232,7 @@ pub use builder::EngineBuilder;
 pub use drive_spec::{DriveScheme, DriveSpec, DriveSpecError};
 pub use engine::{Engine, SessionOptions};
 pub use error::{Error, Result};
+pub use files::{FileFormat, InferFrom};
 pub use interrupt::CancelHandle;
 pub use nearscan_dialect::type_name;
 pub use nearscan_drive as drive;

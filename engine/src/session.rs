@@ -30,7 +30,8 @@ use crate::{
     catalog::{FileCatalogList, SessionLink},
     dialect::SessionCatalog,
     error::{Error, ErrorContext, Missing, Result},
-    files, host, overlay,
+    files::{self, FileFormat, InferFrom},
+    host, overlay,
     prepared::PreparedStatements,
     query::Query,
     settings::{NearscanOptions, PREFIX, SETTINGS, Setting, SettingError},
@@ -97,6 +98,24 @@ impl Session {
         let provider = Box::pin(files::open(&state, table.clone(), location)).await?;
         self.context.register_table(table, provider)?;
         Ok(())
+    }
+
+    /// Makes a table of files or objects of one format that has no name in the session, for
+    /// [`Session::plan_with`]. Without a format, the end of the first name says it, as in
+    /// [`Session::register`].
+    ///
+    /// # Errors
+    /// [`Error::Path`] if there is no readable file, [`Error::Store`] if an object
+    /// store cannot be used, [`Error::Data`] if a file does not have the format.
+    pub async fn open_files(
+        &self,
+        locations: Vec<String>,
+        format: Option<FileFormat>,
+        infer: InferFrom,
+    ) -> Result<Arc<dyn TableProvider>> {
+        let state = self.context.state();
+        let opened = Box::pin(files::open_all(&state, locations, format, infer)).await;
+        opened.map_err(|error| self.classify(error))
     }
 
     /// Makes a table of anything that DataFusion can scan.
