@@ -80,6 +80,8 @@ const RULES: &[Rule] = &[
 const BEYOND: &[(&str, &[&str])] = &[
     // A setting says which corrections are on; and plans are lowered as they were corrected.
     (OPTIMIZER, &[CORRECTIONS]),
+    // Objects in, tables out; applications call it through their own trait.
+    (OPERATIONS, &["pushdown/applications", "pushdown/store"]),
     // It runs the kernels as they are and asks the time model about them: no SQL, no engine.
     (KERNEL_BENCHMARK, &["fpga_kernels/models", "pushdown/emulator"]),
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
@@ -128,6 +130,8 @@ const PLACES: &[(&str, Layer)] = &[
     ("engine/dialect", L4),
     (OPTIMIZER, L4),
     (ENGINE, L5),
+    // It gives applications what the engine can do: neither of the two may know the other.
+    (OPERATIONS, L6),
     ("connectors/python", L6),
     ("connectors/flight_sql", L6),
     ("connectors/postgres", L6),
@@ -153,6 +157,7 @@ const DRIVE_CHECK: &str = "pushdown/check";
 /// The corrections of DataFusion; any crate that plans with DataFusion may import it.
 const CORRECTIONS: &str = "engine/corrections";
 const ENGINE: &str = "engine";
+const OPERATIONS: &str = "engine/operations";
 const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tests objects that are made of other objects, and of batches.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use nearscan::{
+    arrow::{
+        array::{ArrayRef, Int64Array, RecordBatch, StringArray},
+        ipc::writer::StreamWriter,
+    },
+    parquet::{
+        basic::Encoding,
+        file::reader::{FileReader, SerializedFileReader},
+    },
+};
+use nearscan_applications::{Layout, Query, Refusal, Rights, Sink, Source, Tables, Target};
+use nearscan_store::{Condition, ObjectInfo, Quota};
+use rstest::rstest;
+
+use crate::{Fixture, collection, object, piece, query, texts};
+
+fn target(name: &str, layout: Layout) -> Target {
+    Target { path: object(name), condition: Condition::Always, layout }
+}
+
+async fn convert(fixture: &Fixture, from: &str, target: Target) -> Result<ObjectInfo, Refusal> {
+    let source = Source { path: object(from), format: None };
+    fixture.operations.convert(source, target, &Rights::default()).await
+}
+
+fn stream(batch: &RecordBatch) -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn batch() -> RecordBatch {
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 2]));
+    let words: ArrayRef = Arc::new(StringArray::from(vec![Some("c"), Some("a"), None]));
+    RecordBatch::try_from_iter([("k", numbers), ("word", words)]).unwrap()
+}
+
+async fn sink(fixture: &Fixture, layout: Layout) -> Box<dyn Sink> {
+    fixture.operations.sink(target("t.parquet", layout), &Rights::default()).await.unwrap()
+}
+
+#[rstest]
+#[case("t.csv", "k,word\n3,c\n1,a\n2,\n")]
+#[case("t.json", "{\"k\":3,\"word\":\"c\"}\n{\"k\":1,\"word\":\"a\"}\n{\"k\":2}\n")]
+#[tokio::test(flavor = "multi_thread")]
+async fn converted_object_has_the_rows_in_the_order_of_its_layout(
+    #[case] name: &str,
+    #[case] text: &str,
+) {
+    let fixture = Fixture::new().await;
+    fixture.put(name, text);
+    let layout = Layout { sort_by: texts(["k"]), row_group_rows: None };
+    let info = convert(&fixture, name, target("made.parquet", layout)).await.unwrap();
+    assert_eq!(info.path, object("made.parquet"));
+    let found = fixture.lines(query("made")).await.unwrap();
+    assert_eq!(found, [r#"{"k":1,"word":"a"}"#, r#"{"k":2}"#, r#"{"k":3,"word":"c"}"#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn type_of_a_column_is_that_of_all_its_rows() {
+    let fixture = Fixture::new().await;
+    let mut text = "k,word\n".to_owned();
+    for row in 0..3000 {
+        writeln!(text, "{row},1").unwrap();
+    }
+    text += "3000,late\n";
+    fixture.put("t.csv", &text);
+    convert(&fixture, "t.csv", target("t.parquet", Layout::default())).await.unwrap();
+    let rows = Query { filter: Some("word = 'late'".to_owned()), ..query("t.parquet") };
+    assert_eq!(fixture.lines(rows).await.unwrap(), [r#"{"k":3000,"word":"late"}"#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn layout_has_row_groups_of_its_size_and_differences_of_many_values() {
+    let fixture = Fixture::new().await;
+    let mut text = "key,kind\n".to_owned();
+    for row in 0..1000 {
+        writeln!(text, "{row},{}", row % 3).unwrap();
+    }
+    fixture.put("t.csv", &text);
+    let layout = Layout { sort_by: Vec::new(), row_group_rows: Some(300) };
+    convert(&fixture, "t.csv", target("t.parquet", layout)).await.unwrap();
+    let bytes = fixture.store.reader(&object("t.parquet")).unwrap().read_all().unwrap();
+    let metadata = SerializedFileReader::new(bytes).unwrap().metadata().clone();
+    let rows: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
+    assert_eq!(rows, [300, 300, 300, 100]);
+    let has = |column: usize, encoding| {
+        metadata.row_group(0).column(column).encodings().any(|found| found == encoding)
+    };
+    assert!(has(0, Encoding::DELTA_BINARY_PACKED) && !has(0, Encoding::RLE_DICTIONARY));
+    assert!(has(1, Encoding::RLE_DICTIONARY) && !has(1, Encoding::DELTA_BINARY_PACKED));
+}
+
+#[rstest]
+#[case::missing("none.csv", "not found")]
+#[case::uneven("uneven.csv", "invalid")]
+#[case::no_parquet("t.parquet", "invalid")]
+#[tokio::test(flavor = "multi_thread")]
+async fn object_that_cannot_be_converted_leaves_nothing(#[case] name: &str, #[case] why: &str) {
+    let fixture = Fixture::new().await;
+    fixture.put("uneven.csv", "a,b\n1,2\n1,2,3\n");
+    fixture.put("t.parquet", "no Parquet");
+    let refused = convert(&fixture, name, target("made.parquet", Layout::default())).await;
+    let refusal = refused.unwrap_err().to_string();
+    assert!(refusal.starts_with(why), "{refusal}");
+    assert!(!refusal.contains("operation-"), "{refusal}");
+    assert!(fixture.store.info(&object("made.parquet")).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quota_of_the_target_is_what_the_application_is_told() {
+    let fixture = Fixture::new().await;
+    fixture.put("t.csv", "k\n1\n");
+    let quota = Quota { bytes: Some(100), ..Quota::default() };
+    fixture.store.set_collection_quota(&collection(), quota).unwrap();
+    let refused = convert(&fixture, "t.csv", target("made.parquet", Layout::default())).await;
+    assert!(matches!(refused, Err(Refusal::Quota(_))), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_of_an_application_become_an_object() {
+    let fixture = Fixture::new().await;
+    let layout = Layout { sort_by: texts(["k"]), row_group_rows: None };
+    let mut sink = sink(&fixture, layout).await;
+    let bytes = stream(&batch());
+    for part in bytes.chunks(100) {
+        sink.write(piece(part)).await.unwrap();
+    }
+    sink.commit().await.unwrap();
+    let found = fixture.lines(query("t")).await.unwrap();
+    assert_eq!(found, [r#"{"k":1,"word":"a"}"#, r#"{"k":2}"#, r#"{"k":3,"word":"c"}"#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sink_that_is_dropped_leaves_nothing() {
+    let fixture = Fixture::new().await;
+    let mut sink = sink(&fixture, Layout::default()).await;
+    sink.write(stream(&batch()).into()).await.unwrap();
+    drop(sink);
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert!(fixture.store.info(&object("t.parquet")).is_err());
+}
+
+#[rstest]
+#[case::no_stream(b"this is no Arrow stream, and longer than a header".to_vec())]
+#[case::nothing(Vec::new())]
+#[case::damaged({
+    let mut bytes = stream(&batch());
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0x7f);
+    bytes
+})]
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_are_no_stream_are_refused(#[case] bytes: Vec<u8>) {
+    let fixture = Fixture::new().await;
+    let mut sink = sink(&fixture, Layout::default()).await;
+    let written = sink.write(bytes.into()).await;
+    let refused = match written {
+        Ok(()) => sink.commit().await.map(drop),
+        refused => refused,
+    };
+    assert!(matches!(refused, Err(Refusal::Invalid(_))), "{refused:?}");
+    assert!(fixture.store.info(&object("t.parquet")).is_err());
+}
