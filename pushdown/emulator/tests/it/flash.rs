@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use nearscan_conformance::sample::{Sample, envelope, merge, run, session};
-use nearscan_drive::{Drive, FlashEvent, FlashEventKind, Outcome};
+use nearscan_drive::{Drive, Failure, FlashEvent, FlashEventKind, Outcome};
 use nearscan_emulator::{Config, Emulator, flash};
 use rstest::rstest;
 
@@ -123,6 +123,18 @@ fn command_that_reads_nothing_disturbs_no_block(#[case] faults: &str) {
     let command = sample.count_and_sum(&drive, 10, envelope(session.as_ref(), 9));
     let end = run(session.as_ref(), command).map(|completion| completion.outcome);
     assert!(!matches!(end, Ok(Outcome::Finished(_))), "{end:?}");
+    assert_eq!(drive.flash_events(0), []);
+}
+
+#[test]
+fn command_for_another_version_of_its_file_disturbs_no_block() {
+    let sample = Sample::plain(100);
+    let drive = open("1", "");
+    let session = session(&drive);
+    let command = sample.count_and_sum(&drive, 10, envelope(session.as_ref(), 9));
+    sample.grow();
+    let end = run(session.as_ref(), command).unwrap().outcome;
+    assert!(matches!(end, Outcome::Failed(Failure::Stale { .. })), "{end:?}");
     assert_eq!(drive.flash_events(0), []);
 }
 
