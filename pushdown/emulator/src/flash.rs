@@ -44,8 +44,8 @@ pub const PAGE_BYTES: u64 = 16 << 10;
 pub const BLOCK_PAGES: u64 = 768;
 
 /// Reads of a block's pages at which it is relocated, unless the drive's URL says otherwise.
-/// From the System Architecture guide of QNX Neutrino, on read degradation in its ETFS: most devices
-/// support about 100,000 reads before a bit may be lost.
+/// From the System Architecture guide of QNX Neutrino, on read degradation in its ETFS: most
+/// devices support about 100,000 reads before a bit may be lost.
 pub const HOT_BLOCK_READS: u32 = 100_000;
 
 /// Events that a drive keeps for its readers.
