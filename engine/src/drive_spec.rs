@@ -5,7 +5,7 @@
 //! ```text
 //! cpu:
 //! emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N&memory=BYTES
-//!             &faults=SPEC&process=PROCESS]
+//!             &hot_block_reads=N&faults=SPEC&process=PROCESS]
 //! xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]
 //! remote://HOST:PORT[?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME
 //!             &certificate=FILE&key=FILE&rate=RATE&latency=TIME]
@@ -61,6 +61,7 @@ impl DriveScheme {
                 ("merge_cus", Shape::Number { min: 0, max: 15 }),
                 ("profile", Shape::Text),
                 ("memory", Shape::Number { min: 1 << 20, max: u64::MAX }),
+                ("hot_block_reads", Shape::Number { min: 0, max: 4_294_967_295 }),
                 ("faults", Shape::Text),
                 (PROCESS, Shape::OneOf(&["shared", "own"])),
             ],
@@ -92,7 +93,7 @@ impl DriveScheme {
             Self::Cpu => "cpu:",
             Self::Emulated => {
                 "emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N\
-                 &memory=BYTES&faults=SPEC&process=PROCESS]"
+                 &memory=BYTES&hot_block_reads=N&faults=SPEC&process=PROCESS]"
             }
             Self::Xrt => "xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]",
             Self::Remote => {
@@ -417,6 +418,10 @@ mod tests {
     #[case("emulated:?seed=1&seed=2", "parameter 'seed' is given twice")]
     #[case("emulated:?cus=16", "parameter 'cus' is not a number from 1 to 15: '16'")]
     #[case("emulated:?cus=0", "parameter 'cus' is not a number from 1 to 15: '0'")]
+    #[case(
+        "emulated:?hot_block_reads=4294967296",
+        "parameter 'hot_block_reads' is not a number from 0 to 4294967295: '4294967296'"
+    )]
     #[case("emulated:?root=", "parameter 'root' is empty")]
     #[case("emulated:?root=%4", "parameter 'root' is not percent-encoded text")]
     #[case("emulated:?root=%+4", "parameter 'root' is not percent-encoded text")]

@@ -23,6 +23,7 @@ use crate::{
     completion::Completion,
     cost::CostSnapshot,
     error::{Failure, Refusal},
+    flash::FlashEvent,
     placement::{FileRef, Placement},
 };
 
@@ -77,6 +78,13 @@ pub trait Drive: Send + Sync + Debug {
     /// has to be replaced.
     fn lost(&self) -> Option<String> {
         None
+    }
+
+    /// Returns the events of its flash with numbers above `after` that it still keeps, in the order
+    /// of their numbers, which begin with 1 when the drive is opened. A gap behind `after` is what
+    /// was dropped. A drive that cannot observe its flash has none.
+    fn flash_events(&self, _after: u64) -> Vec<FlashEvent> {
+        Vec::new()
     }
 
     /// Waits for running commands, then accepts no more work.

@@ -38,6 +38,7 @@ pub mod drive;
 pub mod error;
 pub mod files;
 pub mod fit;
+pub mod flash;
 pub mod model;
 pub mod observe;
 pub mod placement;
@@ -59,6 +60,7 @@ pub use drive::{
 };
 pub use error::{Failure, Refusal};
 pub use files::{FileTable, VersionedFile};
+pub use flash::{FlashEvent, FlashEventKind, FlashLog};
 pub use model::{CardModel, DeviceClock, MakeMemory};
 pub use observe::{Observation, Observer};
 pub use placement::{FileRef, Placement, file_version};

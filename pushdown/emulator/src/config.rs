@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::{
     build::{Build, Profile},
     faults::FaultPlan,
+    flash::HOT_BLOCK_READS,
     timing::Parameters,
 };
 
@@ -22,6 +23,8 @@ pub struct Config {
     pub merge_part_rows: u64,
     /// Device memory, in bytes.
     pub memory_bytes: u64,
+    /// Reads of the pages of a block of flash until it is relocated; 0: they are not counted.
+    pub hot_block_reads: u32,
     /// Faults to make.
     pub faults: FaultPlan,
     /// Parameters of the time model.
@@ -40,7 +43,7 @@ pub enum ConfigError {
     /// There is no such parameter.
     #[error(
         "an emulated drive has no parameter {0:?}; there are root, seed, profile, cus, lanes, \
-         merge_cus, memory, faults"
+         merge_cus, memory, hot_block_reads, faults"
     )]
     UnknownParameter(String),
     /// A value cannot be read.
@@ -75,6 +78,7 @@ impl Config {
             build: profile.build(),
             merge_part_rows: 1 << 14,
             memory_bytes: 4 << 30,
+            hot_block_reads: HOT_BLOCK_READS,
             faults: FaultPlan::default(),
             timing: Parameters::default(),
         }
@@ -126,6 +130,9 @@ impl Config {
                             wrong("memory", "bytes of device memory, at least 1048576")
                         })?;
                 }
+                "hot_block_reads" => {
+                    config.hot_block_reads = count("hot_block_reads", 0, u32::MAX)?;
+                }
                 "faults" => {
                     config.faults =
                         FaultPlan::parse(value).map_err(|expected| wrong("faults", &expected))?;
@@ -168,6 +175,9 @@ mod tests {
     #[case("seed", "x")]
     #[case("profile", "u280")]
     #[case("memory", "12")]
+    #[case("hot_block_reads", "-1")]
+    #[case("hot_block_reads", "4294967296")]
+    #[case("hot_block_reads", "often")]
     #[case("faults", "rain:0.1")]
     #[case("colour", "red")]
     fn wrong_parameters_are_refused(#[case] name: &str, #[case] value: &str) {

@@ -12,8 +12,8 @@ use std::{
 use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable,
-    Identity, JobQueue, Lease, NotQueued, Placement, Refusal, Session, SessionSpec, Submission,
-    Ticket,
+    FlashEvent, Identity, JobQueue, Lease, NotQueued, Placement, Refusal, Session, SessionSpec,
+    Submission, Ticket,
 };
 use uuid::Uuid;
 
@@ -21,6 +21,7 @@ use crate::{
     config::Config,
     device::Memory,
     faults::Fault,
+    flash::Flash,
     shared::{Job, Shared},
     strikes::Strikes,
 };
@@ -56,6 +57,7 @@ impl Emulator {
         };
         let shared = Arc::new(Shared {
             files: FileTable::new(config.root.clone()),
+            flash: Flash::new(config.hot_block_reads),
             memory: Memory::new(config.memory_bytes),
             queue: JobQueue::bounded(capabilities.in_flight_max as usize),
             epoch: AtomicU64::new(1),
@@ -159,6 +161,10 @@ impl Drive for Emulator {
 
     fn in_flight(&self) -> u32 {
         count(self.shared.queue.in_flight())
+    }
+
+    fn flash_events(&self, after: u64) -> Vec<FlashEvent> {
+        self.shared.flash.events(after)
     }
 
     fn shutdown(&self) {

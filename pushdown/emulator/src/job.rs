@@ -70,7 +70,13 @@ impl Job {
             true => faults::page_byte(config.seed, &self.work),
             false => None,
         };
-        let device = Device { config, files: shared.files(), cancel: &self.cancel, flipped };
+        let device = Device {
+            config,
+            files: shared.files(),
+            flash: &shared.flash,
+            cancel: &self.cancel,
+            flipped,
+        };
         let ran = match &self.work {
             Work::Scan(command) => device.scan(command, progress),
             Work::Merge(command) => device.merge(command, progress),

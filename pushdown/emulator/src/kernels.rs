@@ -6,7 +6,7 @@ use nearscan_command::{Command, Envelope, MediaPlan, OutputRef, ResultHeader, St
 use nearscan_drive::{CancelWord, Failure, FileTable, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
-use crate::{config::Config, faults::PAGE_BIT, media::load};
+use crate::{config::Config, faults::PAGE_BIT, flash::Flash, media::load};
 
 /// The bytes that a run has moved and the time that it has taken so far.
 #[derive(Debug, Default)]
@@ -20,6 +20,7 @@ pub(crate) struct Progress {
 pub(crate) struct Device<'a> {
     pub(crate) config: &'a Config,
     pub(crate) files: &'a FileTable,
+    pub(crate) flash: &'a Flash,
     pub(crate) cancel: &'a CancelWord,
     /// A byte of the first scan's input that is not what the media sent.
     pub(crate) flipped: Option<u64>,
@@ -50,7 +51,7 @@ impl Device<'_> {
             return refuse(&command.envelope, output);
         }
         let plan = MediaPlan::of(&command.unit.inputs);
-        let (mut input, inputs) = load(self.files, &plan, &command.unit.inputs)?;
+        let (mut input, inputs) = load(self.files, self.flash, &plan, &command.unit.inputs)?;
         // Nothing ran before the first scan.
         let flipped = self.flipped.filter(|_| progress.traffic.media_bytes == 0);
         if let Some(at) = flipped {

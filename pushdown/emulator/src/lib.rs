@@ -28,6 +28,7 @@ mod config;
 mod device;
 mod drive;
 pub mod faults;
+pub mod flash;
 mod job;
 mod kernels;
 mod media;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Emulates the flash: it reads files into device memory.
+//! Emulates the media: it reads files into device memory, and has the flash count it.
 
 use std::os::unix::fs::FileExt;
 
@@ -7,10 +7,13 @@ use nearscan_command::{InputRef, MediaPlan};
 use nearscan_drive::{Failure, FileTable};
 use nearscan_models::Line;
 
+use crate::flash::Flash;
+
 /// Reads the inputs of a command into device memory, as the plan says, and gives them as device
 /// ranges.
 pub(crate) fn load(
     files: &FileTable,
+    flash: &Flash,
     plan: &MediaPlan,
     inputs: &[InputRef],
 ) -> Result<(Vec<Line>, Vec<InputRef>), Failure> {
@@ -33,6 +36,7 @@ pub(crate) fn load(
         let (part, behind) = behind.split_at_mut(room(span.length));
         let file = files.open(span.file_id, span.version)?;
         file.read(|file| file.read_exact_at(part, span.offset))?;
+        flash.count(files, span);
         at = span.place + span.length;
         rest = behind;
     }

@@ -14,6 +14,7 @@ use crate::{
     config::Config,
     device::Memory,
     faults::{ABSENT_REQUESTS, Fault, INJECTED},
+    flash::Flash,
     strikes::Strikes,
 };
 
@@ -22,6 +23,7 @@ use crate::{
 pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) files: FileTable,
+    pub(crate) flash: Flash,
     pub(crate) memory: Memory,
     pub(crate) queue: JobQueue<Job>,
     pub(crate) epoch: AtomicU64,

@@ -15,6 +15,8 @@ pub enum Source {
     Study,
     /// A vendor's published log of one card.
     VendorLog,
+    /// Published documentation says it of such devices, not of this one.
+    Published,
     /// Set so that the model reproduces a figure of the study.
     Calibrated,
     /// A guess, with its reason.
@@ -27,6 +29,7 @@ impl fmt::Display for Source {
             Self::DataSheet => "data sheet",
             Self::Study => "study",
             Self::VendorLog => "vendor log",
+            Self::Published => "published",
             Self::Calibrated => "calibrated",
             Self::Assumed => "assumed",
         })

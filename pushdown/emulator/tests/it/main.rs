@@ -7,6 +7,7 @@ mod card;
 mod conformance;
 mod fast;
 mod faults;
+mod flash;
 mod merges;
 mod scan;
 mod study;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests that `docs/timing-model.md` has the parameters and the assumptions of the model.
+//! Tests that `docs/timing-model.md` has the parameters and the assumptions of the model, and the
+//! parameters of the flash.
 
-use nearscan_emulator::timing::{ASSUMPTIONS, MODEL_VERSION, Parameter, Parameters};
+use nearscan_emulator::{
+    flash,
+    timing::{ASSUMPTIONS, MODEL_VERSION, Parameter, Parameters},
+};
 
-/// The rows of the page's table, as they have to be.
+/// The rows of the page's tables, as they have to be.
 fn rows() -> Vec<String> {
     let row = |Parameter { name, value, source, meaning }: Parameter| {
         let shown = if value >= 1e6 { format!("{value:e}") } else { value.to_string() };
         format!("| `{name}` | {shown} | {source} | {meaning} |")
     };
-    Parameters::default().table().into_iter().map(row).collect()
+    Parameters::default().table().into_iter().chain(flash::parameters()).map(row).collect()
 }
 
 fn page() -> String {
@@ -22,7 +26,7 @@ fn page_has_parameters_of_model() {
     let page = page();
     let shown: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let rows = rows();
-    assert_eq!(shown, rows, "the table has to be\n{}", rows.join("\n"));
+    assert_eq!(shown, rows, "the tables have to be\n{}", rows.join("\n"));
     assert!(page.contains(&format!("version {MODEL_VERSION}")));
 }
 
