@@ -13,14 +13,14 @@
 use std::{
     collections::HashMap,
     fmt::Debug,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use nearscan_command::{InputRef, Version};
 use nearscan_drive::{
-    CancelOutcome, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease, Placement, Refusal,
-    Session, SessionSpec, Submission, Ticket, Work,
+    CancelOutcome, Capabilities, CostSnapshot, Drive, FileRef, FlashEvent, FlashEventKind,
+    Identity, Lease, Placement, Refusal, Session, SessionSpec, Submission, Ticket, Work,
 };
 
 use crate::{
@@ -100,7 +100,7 @@ impl Drive for StoreDrive {
         };
         match self.inner.locate(&of_file) {
             Placement::Here { file_id } => {
-                self.versions.remember(file_id, now, of_file.version);
+                self.versions.remember(file_id, now, &of_file, &path);
                 Placement::Here { file_id }
             }
             placement @ Placement::NotHere { .. } => placement,
@@ -130,6 +130,16 @@ impl Drive for StoreDrive {
 
     fn lost(&self) -> Option<String> {
         self.inner.lost()
+    }
+
+    fn flash_events(&self, after: u64) -> Vec<FlashEvent> {
+        let mut events = self.inner.flash_events(after);
+        for event in &mut events {
+            if let FlashEventKind::HotBlock { file, .. } = &mut event.kind {
+                *file = self.versions.object_of(file);
+            }
+        }
+        events
     }
 
     fn shutdown(&self) {
@@ -165,25 +175,40 @@ impl Session for StoreSession {
 
 /// The versions of files by the number of the file and the version of the object.
 #[derive(Debug, Default)]
-struct Versions(Mutex<HashMap<(u64, Version), Version>>);
+struct Versions(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    versions: HashMap<(u64, Version), Version>,
+    /// The objects by their files, for people.
+    objects: HashMap<PathBuf, ObjectPath>,
+}
 
 impl Versions {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(u64, Version), Version>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, file_id: u64, of_object: Version, of_file: Version) {
-        let mut versions = self.lock();
-        if versions.len() >= VERSIONS_MAX {
-            versions.clear();
+    fn remember(&self, file_id: u64, of_object: Version, file: &FileRef, object: &ObjectPath) {
+        let mut known = self.lock();
+        if known.versions.len() >= VERSIONS_MAX {
+            *known = Known::default();
         }
-        versions.insert((file_id, of_object), of_file);
+        known.versions.insert((file_id, of_object), file.version);
+        known.objects.insert(file.path.clone(), object.clone());
+    }
+
+    /// The name of the object that a file is of: names of files are the server's business.
+    fn object_of(&self, file: &Path) -> Arc<Path> {
+        let known = self.lock();
+        let object = known.objects.get(file).map(|object| PathBuf::from(object.to_string()));
+        object.unwrap_or_else(|| PathBuf::from("an object that is not known")).into()
     }
 
     /// Puts versions of files in the place of those of objects. One that is not known stays, so
     /// that the drive finds it stale.
     fn translate(&self, work: &mut Work) {
-        let versions = self.lock();
+        let versions = &self.lock().versions;
         for input in work.inputs_mut() {
             match input {
                 InputRef::FileRange { file_id, version, .. } => {
