@@ -61,6 +61,15 @@ pub(super) struct Connection {
     placements: Mutex<HashMap<FileRef, u64>>,
 }
 
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// What the server says instead.
+    Status(Status),
+    /// The connection was lost, for this reason.
+    Lost(String),
+}
+
 /// The facts about a drive after the first messages.
 pub(super) struct Opened {
     pub(super) connection: Arc<Connection>,
@@ -186,6 +195,27 @@ impl Connection {
     /// Returns the reason why the connection was lost, once it is.
     pub(super) fn losses(&self) -> watch::Receiver<Option<String>> {
         self.lost.subscribe()
+    }
+
+    /// Waits for a request until the connection is lost.
+    pub(super) async fn unless_lost<T>(
+        &self,
+        request: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, NoAnswer> {
+        let mut lost = self.losses();
+        tokio::select! {
+            answer = request => answer.map_err(|status| {
+                let code = status.code();
+                if matches!(code, Code::Unavailable | Code::Cancelled | Code::DeadlineExceeded) {
+                    self.suspect.notify_one();
+                }
+                NoAnswer::Status(status)
+            }),
+            reason = lost.wait_for(Option::is_some) => {
+                let reason = reason.ok().and_then(|reason| reason.clone());
+                Err(NoAnswer::Lost(reason.unwrap_or_else(|| "it was closed".to_owned())))
+            }
+        }
     }
 
     /// Ends what waits on the connection; the first reason stays.
