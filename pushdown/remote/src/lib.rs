@@ -42,6 +42,7 @@ mod object_store;
 mod protocol;
 mod results;
 mod server;
+mod text;
 
 pub use address::Address;
 pub use client::{
