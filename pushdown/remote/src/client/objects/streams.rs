@@ -70,7 +70,7 @@ impl Objects {
         let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
         let all = lengths.fold(0, u64::saturating_add);
         let is_whole = ranges.is_empty();
-        let read = Read { name: ObjectName::from(path), version, ranges };
+        let read = Read { name: ObjectName::from(path), version, ranges, stream: None };
         let connection = self.connection()?;
         let mut flight = connection.flight();
         let watch = Stopwatch::start();
