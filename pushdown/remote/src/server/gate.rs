@@ -11,16 +11,21 @@ use std::sync::Arc;
 use arrow_flight::Action;
 use nearscan_store::SYSTEM_PARTITION;
 use prost::Message;
+use serde::Deserialize;
 use tonic::{Request, Status};
 
 use crate::{
     access::{Access, Client, Denied, Place, Scope},
     audit::{Audit, Event, Kind, Outcome},
     protocol::{
-        Locate, action,
-        objects::{Copy, ObjectName},
+        Locate, PUT, action,
+        applications::{COMMAND, COMMANDS, Call, INSTALL, Name, RESPONSE, Stream, TABLE, WATCH},
+        objects::{Copy, ObjectName, Read},
     },
 };
+
+/// What an audit log calls reading an object.
+const GET: &str = "nearscan.get";
 
 /// Who may come in, and where it is recorded.
 #[derive(Debug, Clone)]
@@ -59,6 +64,17 @@ pub(super) struct Caller {
     peer: String,
 }
 
+/// What an application may do for the client that calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Read what clients have.
+    Reading,
+    /// Read and write that.
+    Writing,
+    /// Whatever the application may do.
+    All,
+}
+
 fn status_of(denied: &Denied) -> Status {
     let text = denied.to_string();
     match denied {
@@ -83,7 +99,7 @@ impl Gate {
         self.access.authenticate(bearer, certificate.map(AsRef::as_ref))
     }
 
-    /// Finds out who makes a request, and whether that client may make such ones.
+    /// Finds out who makes a request. What the client may do is seen when the request begins.
     pub(super) async fn caller<T>(
         &self,
         request: &Request<T>,
@@ -91,13 +107,9 @@ impl Gate {
     ) -> Result<Caller, Status> {
         let peer = request.remote_addr();
         let peer = peer.map_or_else(|| "local".to_owned(), |address| address.to_string());
-        let client = match self.known(request) {
-            Ok(client) => client,
-            Err(denied) => return Err(self.denied(need, "", &peer, denied).await),
-        };
-        match client.require(need.scope) {
-            Ok(()) => Ok(Caller { gate: self.clone(), client, peer }),
-            Err(denied) => Err(self.denied(need, client.name(), &peer, denied).await),
+        match self.known(request) {
+            Ok(client) => Ok(Caller { gate: self.clone(), client, peer }),
+            Err(denied) => Err(self.denied(need, "", &peer, denied).await),
         }
     }
 
@@ -157,6 +169,21 @@ impl Admitted {
         sent
     }
 
+    /// Whether the request changes something.
+    pub(super) fn is_change(&self) -> bool {
+        self.need.kind == Kind::Change
+    }
+
+    /// What an application may do for the client.
+    pub(super) fn reach(&self) -> Reach {
+        let may = |scope| self.client.require(scope).is_ok();
+        match (may(Scope::Admin), may(Scope::Write)) {
+            (true, _) => Reach::All,
+            (false, true) => Reach::Writing,
+            (false, false) => Reach::Reading,
+        }
+    }
+
     /// Notes how many bytes the request was about, if that is known only in the end.
     pub(super) fn moved(&mut self, bytes: u64) {
         self.need.bytes = bytes;
@@ -164,11 +191,11 @@ impl Admitted {
 
     /// Records what came of the request. That this cannot be recorded is logged; what was done
     /// stays done.
-    pub(super) async fn ended<T>(self, result: &Result<T, Status>) {
+    pub(super) async fn ended<T>(&self, result: &Result<T, Status>) {
         let reason = result.as_ref().err().map_or("", Status::message);
         let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed(reason) };
         let Self { gate, need, peer, client, _place } = self;
-        drop(gate.record(&need, client.name(), &peer, outcome).await);
+        drop(gate.record(need, client.name(), peer, outcome).await);
     }
 }
 
@@ -181,9 +208,13 @@ impl Need {
     /// What an action needs.
     pub(super) fn of_action(called: &Action) -> Self {
         let (name, body) = (called.r#type.as_str(), &called.body);
-        let known = action::OF_DRIVES.iter().chain(&action::OF_STORES);
+        let of_store = action::OF_STORES.iter().chain(&action::OF_APPLICATIONS);
+        let known = action::OF_DRIVES.iter().chain(of_store);
         let action = known.map(|(known, _)| *known).find(|known| *known == name);
         let action = action.unwrap_or("unknown");
+        if let Some(need) = Self::of_application(action, body) {
+            return need;
+        }
         let object = named_by(action, body).unwrap_or_default();
         if object.partition() == SYSTEM_PARTITION {
             return Self::of_system(action, &object, body.len() as u64);
@@ -203,27 +234,78 @@ impl Need {
         Self { scope, kind, action, object: shown(&object), bytes: body.len() as u64 }
     }
 
-    /// What belongs to the server itself is for those who may do everything, whatever is done.
+    /// What an action of applications needs; none if it is another one.
+    fn of_application(action: &'static str, body: &[u8]) -> Option<Self> {
+        let (scope, kind) = match action {
+            action::APP_REMOVE
+            | action::APP_START
+            | action::APP_STOP
+            | action::HANDLER_REGISTER
+            | action::HANDLER_UNREGISTER
+            | action::DEAD_LETTER_RETRY
+            | action::DEAD_LETTER_CLEAR => (Scope::Install, Kind::Change),
+            action::APP_SCHEMA => (Scope::Read, Kind::Change),
+            action::APP_LIST | action::HANDLER_LIST | action::DEAD_LETTER_LIST => {
+                (Scope::Read, Kind::Read)
+            }
+            _ => return None,
+        };
+        // The first field of each of them is a name; what cannot be read is refused later.
+        let object = Name::decode(body).map(|it| it.name).unwrap_or_default();
+        Some(Self { scope, kind, action, object, bytes: body.len() as u64 })
+    }
+
+    /// What it needs to install the application of a manifest.
+    pub(super) fn to_install(manifest: &str, bytes: u64) -> Self {
+        #[derive(Deserialize)]
+        struct Manifest {
+            name: String,
+        }
+        // What cannot be read is refused later.
+        let object = toml::from_str(manifest).map(|it: Manifest| it.name).unwrap_or_default();
+        Self { scope: Scope::Install, kind: Kind::Change, action: INSTALL, object, bytes }
+    }
+
+    /// What it needs to call an application, which may change something.
+    pub(super) fn to_call(action: &'static str, application: &str, bytes: u64) -> Self {
+        let object = application.to_owned();
+        Self { scope: Scope::Read, kind: Kind::Change, action, object, bytes }
+    }
+
+    /// What belongs to the server itself is for those who may do everything, whatever is done; but
+    /// for the command object, which those may use who write, and the response object.
     fn of_system(action: &'static str, object: &ObjectName, bytes: u64) -> Self {
-        let (scope, kind) = (Scope::Admin, Kind::Change);
+        let is_command = object.collection == COMMANDS && object.name == COMMAND;
+        let is_response = object.collection == COMMANDS && object.name == RESPONSE;
+        let (scope, kind) = match action {
+            action::INFO | GET if is_command => (Scope::Write, Kind::Read),
+            PUT | action::WRITE | action::TRUNCATE if is_command => (Scope::Write, Kind::Change),
+            action::INFO | GET if is_response => (Scope::Read, Kind::Read),
+            action::TRUNCATE if is_response => (Scope::Write, Kind::Change),
+            _ => (Scope::Admin, Kind::Change),
+        };
         Self { scope, kind, action, object: shown(object), bytes }
     }
 
-    /// What it needs to read an object.
-    pub(super) fn to_get(action: &'static str, object: &ObjectName, bytes: u64) -> Self {
-        match object.partition() == SYSTEM_PARTITION {
-            true => Self::of_system(action, object, bytes),
-            false => Self::to_read(action, bytes),
+    /// What a ticket needs.
+    pub(super) fn of_ticket(ticket: &Read, bytes: u64) -> Self {
+        match &ticket.stream {
+            Some(Stream::Table(Call { name, .. })) => Self::to_call(TABLE, name, bytes),
+            Some(Stream::Watch(_)) => Self::to_read(WATCH, bytes),
+            None if ticket.name.partition() == SYSTEM_PARTITION => {
+                Self::of_system(GET, &ticket.name, bytes)
+            }
+            None => Self::to_read(GET, bytes),
         }
     }
 
     /// What it needs to put an object.
     pub(super) fn to_put(object: &ObjectName, bytes: u64) -> Self {
         if object.partition() == SYSTEM_PARTITION {
-            return Self::of_system(crate::protocol::PUT, object, bytes);
+            return Self::of_system(PUT, object, bytes);
         }
         let (scope, kind) = (Scope::Write, Kind::Change);
-        Self { scope, kind, action: crate::protocol::PUT, object: shown(object), bytes }
+        Self { scope, kind, action: PUT, object: shown(object), bytes }
     }
 }
 
@@ -268,7 +350,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::protocol::objects::{Container, List, Remove, SetAttribute, Write};
+    use crate::protocol::objects::{Container, List, Remove, SetAttribute, Truncate, Write};
 
     fn name(collection: &str, name: &str) -> ObjectName {
         let (collection, name) = (collection.to_owned(), name.to_owned());
@@ -341,8 +423,58 @@ mod tests {
             let need = Need::of_action(&Action::new(action, body));
             assert_eq!(need.scope, Scope::Admin, "{action}");
         }
-        assert_eq!(Need::to_get("get", &of_system(), 1).scope, Scope::Admin);
+        let ticket = |name| Need::of_ticket(&Read { name, ..Read::default() }, 1).scope;
+        assert_eq!(ticket(of_system()), Scope::Admin);
         assert_eq!(Need::to_put(&of_system(), 1).scope, Scope::Admin);
-        assert_eq!(Need::to_get("get", &name("c", "o"), 1).scope, Scope::Read);
+        assert_eq!(ticket(name("c", "o")), Scope::Read);
+    }
+
+    #[rstest]
+    #[case("command", Scope::Write, Scope::Write, Scope::Write)]
+    #[case("response", Scope::Read, Scope::Admin, Scope::Write)]
+    #[case("answered", Scope::Admin, Scope::Admin, Scope::Admin)]
+    fn command_object_is_for_those_who_write_and_the_answers_for_those_who_read(
+        #[case] object: &str,
+        #[case] reading: Scope,
+        #[case] writing: Scope,
+        #[case] truncating: Scope,
+    ) {
+        let name = ObjectName { partition: "_system".to_owned(), ..name("commands", object) };
+        let scope = |action, body| Need::of_action(&Action::new(action, body)).scope;
+        assert_eq!(scope(action::INFO, name.encode_to_vec()), reading);
+        let ticket = Read { name: name.clone(), ..Read::default() };
+        assert_eq!(Need::of_ticket(&ticket, 1).scope, reading);
+        let write = Write { name: name.clone(), ..Write::default() };
+        assert_eq!(scope(action::WRITE, write.encode_to_vec()), writing);
+        assert_eq!(Need::to_put(&name, 1).scope, writing);
+        let truncate = Truncate { name: name.clone(), ..Truncate::default() };
+        assert_eq!(scope(action::TRUNCATE, truncate.encode_to_vec()), truncating);
+        let remove = Remove { name: name.clone(), expected: None };
+        assert_eq!(scope(action::REMOVE, remove.encode_to_vec()), Scope::Admin);
+        assert_eq!(scope(action::ATTRIBUTES, name.encode_to_vec()), Scope::Admin);
+    }
+
+    #[test]
+    fn requests_to_applications_need_the_stated_scopes_and_name_what_they_are_about() {
+        let of_name = Name { name: "scan".to_owned() }.encode_to_vec();
+        for (action, _) in action::OF_APPLICATIONS {
+            let need = Need::of_action(&Action::new(action, of_name.clone()));
+            let reads = [
+                action::APP_LIST,
+                action::APP_SCHEMA,
+                action::HANDLER_LIST,
+                action::DEAD_LETTER_LIST,
+            ];
+            let scope = if reads.contains(&action) { Scope::Read } else { Scope::Install };
+            assert_eq!((need.scope, need.object.as_str()), (scope, "scan"), "{action}");
+            let is_call = action == action::APP_SCHEMA;
+            assert_eq!(need.kind == Kind::Change, scope == Scope::Install || is_call, "{action}");
+        }
+        let install = Need::to_install("version = '1'\nname = 'scan'", 1);
+        assert_eq!((install.scope, install.object.as_str()), (Scope::Install, "scan"));
+        let call = Call { name: "scan".to_owned(), arguments: Vec::new() };
+        let ticket = Read { stream: Some(Stream::Table(call)), ..Read::default() };
+        let table = Need::of_ticket(&ticket, 1);
+        assert_eq!((table.scope, table.kind, &*table.object), (Scope::Read, Kind::Change, "scan"));
     }
 }
