@@ -51,6 +51,8 @@ pub(super) struct Connection {
     flight: Flight,
     /// The run of the server.
     pub(super) instance: Bytes,
+    /// The minor version of the server's protocol.
+    pub(super) protocol_minor: u32,
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
     epoch: watch::Sender<u64>,
@@ -127,6 +129,7 @@ async fn try_open(
     let connection = Connection {
         flight,
         instance: welcome.instance,
+        protocol_minor: welcome.protocol_minor,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         epoch: watch::Sender::new(welcome.epoch),
         lost: watch::Sender::new(None),
