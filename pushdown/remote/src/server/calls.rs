@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs the streams of applications: installing, calling, tables and notices. Each is recorded when
-//! it begins and when it has ended, also if its client leaves before that.
+//! Runs the streams that put an object, and those of applications: installing, calling, tables and
+//! notices. Each is recorded when it begins and when it has ended, also if its client leaves.
 
 use std::{iter, sync::Arc};
 
@@ -16,11 +16,15 @@ use super::{
     command::Running,
     gate::{Admitted, Caller, Need},
     incoming::Incoming,
+    objects::Objects,
     service::{Parts, STREAM_BYTES, to_its_end},
     session::WAITING_MESSAGES,
 };
 use crate::{
-    protocol::applications::{Answered, Install, RUN, Run, Stream},
+    protocol::{
+        applications::{Answered, Install, RUN, Run, Stream},
+        objects::Put,
+    },
     results,
 };
 
@@ -30,6 +34,26 @@ fn left() -> Status {
 
 fn ending() -> Status {
     Status::unavailable("the server is shutting down")
+}
+
+/// Puts an object.
+pub(super) async fn put(
+    served: Arc<Served>,
+    objects: Objects,
+    caller: Caller,
+    put: Put,
+    parts: Incoming,
+) -> Result<PutResult, Status> {
+    let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
+    let info = to_its_end(async move {
+        let info = objects.put(put, parts).await;
+        served.applications.changed();
+        admitted.moved(info.as_ref().map_or(0, |info| info.length));
+        admitted.ended(&info).await;
+        info
+    })
+    .await?;
+    Ok(PutResult { app_metadata: info.encode_to_vec().into() })
 }
 
 /// Installs an application. It goes on if its client leaves after the last part.

@@ -20,7 +20,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     Served, Stage, calls,
-    gate::{Admitted, Caller, Gate, Need, Reach},
+    gate::{Admitted, Gate, Need, Reach},
     incoming::{Incoming, first},
     objects::Objects,
     read,
@@ -32,7 +32,7 @@ use crate::{
         self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, PUT, SESSION, Snapshot, ToServer, Welcome, action,
         applications::{INSTALL, RUN},
-        objects::{ObjectName, Put, Read},
+        objects::{ObjectName, Read},
     },
     results::PART_BYTES_MAX,
 };
@@ -215,22 +215,6 @@ impl Service {
         let spec = SessionSpec { query_id: id_of(&query_id), tenant, budget };
         self.served.drive.open_session(spec).map_err(refused)
     }
-
-    /// Puts an object.
-    async fn put(&self, caller: Caller, put: Put, parts: Incoming) -> Result<PutResult, Status> {
-        let objects = self.objects()?.clone();
-        let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
-        let served = Arc::clone(&self.served);
-        let info = to_its_end(async move {
-            let info = objects.put(put, parts).await;
-            served.applications.changed();
-            admitted.moved(info.as_ref().map_or(0, |info| info.length));
-            admitted.ended(&info).await;
-            info
-        })
-        .await?;
-        Ok(PutResult { app_metadata: info.encode_to_vec().into() })
-    }
 }
 
 /// The answer to a stream that has none of these descriptors.
@@ -379,12 +363,13 @@ impl FlightService for Service {
         let caller = self.gate.caller(&request, &need).await?;
         let mut incoming = request.into_inner();
         let (descriptor, said) = first(&mut incoming).await?;
-        let parts = Incoming::new(incoming);
+        let (served, parts) = (Arc::clone(&self.served), Incoming::new(incoming));
         let result = match descriptor.as_str() {
-            PUT => self.put(caller, read(&said)?, parts).await?,
-            INSTALL => {
-                calls::install(Arc::clone(&self.served), caller, read(&said)?, parts).await?
+            PUT => {
+                let objects = self.objects()?.clone();
+                calls::put(served, objects, caller, read(&said)?, parts).await?
             }
+            INSTALL => calls::install(served, caller, read(&said)?, parts).await?,
             other => return Err(no_such(other, [PUT, INSTALL])),
         };
         Ok(Response::new(stream::iter([Ok(result)]).boxed()))

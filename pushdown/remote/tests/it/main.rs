@@ -3,6 +3,8 @@
 //! is a push-back.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
+mod application_access;
+mod application_events;
 mod applications;
 mod bench;
 mod certificates;
