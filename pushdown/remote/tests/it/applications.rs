@@ -367,10 +367,15 @@ fn request_beyond_the_memory_of_the_server_is_refused() {
 }
 
 #[rstest]
-#[case::more_than_announced(2, Code::InvalidArgument, "more than the 2 bytes")]
-#[case::without_its_end(3, Code::Aborted, "cut off")]
+#[case::beyond_the_limit(
+    &[0x81, 0x80, 0x80, 0x20],
+    Code::InvalidArgument,
+    "the request has 67108865 bytes, the limit is 67108864"
+)]
+#[case::more_than_announced(&[2], Code::InvalidArgument, "more than the 2 bytes")]
+#[case::without_its_end(&[3], Code::Aborted, "cut off")]
 fn request_that_is_not_what_was_announced_is_refused(
-    #[case] announced: u8,
+    #[case] announced: &[u8],
     #[case] code: Code,
     #[case] text: &str,
 ) {
@@ -378,7 +383,7 @@ fn request_that_is_not_what_was_announced_is_refused(
     let drive = server.connect();
     wait(add(&drive.applications(), "echo", "command", guest("command", ECHO, "")));
     // Protobuf: the first field is the name, the third one the length.
-    let run = [&[0x0a, 4], &b"echo"[..], &[0x18, announced]].concat();
+    let run = [&[0x0a, 4], &b"echo"[..], &[0x18], announced].concat();
     let first = FlightData::new()
         .with_descriptor(FlightDescriptor::new_cmd("nearscan.app.run"))
         .with_app_metadata(run);
