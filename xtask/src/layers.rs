@@ -2,7 +2,7 @@
 //! Defines which crate may import which, and checks the workspace against the table.
 //!
 //! Imports go strictly downward: a crate imports crates of lower layers only, never one of its own
-//! layer. Three rules are narrower than that. The optimizer (L4) never sees a backend (L3). The
+//! layer. Three rules are narrower than that. What is in L4 never sees a backend (L3). The
 //! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for those of
 //! the kernels and of a drive, which see no engine, and the fuzzers. The conformance suite is for
 //! tests: it is a development dependency, and then of any crate from its own layer upward; only the
@@ -82,6 +82,8 @@ const BEYOND: &[(&str, &[&str])] = &[
     (OPTIMIZER, &[CORRECTIONS]),
     // Objects in, tables out; applications call it through their own trait.
     (OPERATIONS, &["pushdown/applications", "pushdown/store"]),
+    // It serves the applications of a store, if it is built with them, and no backend.
+    (REMOTE, &["pushdown/applications"]),
     // It runs the kernels as they are and asks the time model about them: no SQL, no engine.
     (KERNEL_BENCHMARK, &["fpga_kernels/models", "pushdown/emulator"]),
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
@@ -100,7 +102,7 @@ const BEYOND: &[(&str, &[&str])] = &[
 /// Imports that the tests of single crates may have beyond those of their layer.
 const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     // A drive is served for it to be there at all, and only this one has faults on purpose.
-    ("pushdown/remote", &["pushdown/emulator"]),
+    (REMOTE, &["pushdown/emulator"]),
     // A drive over XRT needs a model of the card; in the program the engine connects the two.
     ("pushdown/xrt", &["pushdown/emulator"]),
 ];
@@ -124,7 +126,7 @@ const PLACES: &[(&str, Layer)] = &[
     ("pushdown/applications", L3),
     ("pushdown/emulator", L3),
     ("pushdown/xrt", L3),
-    ("pushdown/remote", L3),
+    (REMOTE, L4),
     (CORRECTIONS, L4),
     // Syntax in, syntax out: only the engine, which parses statements, has a use for it.
     ("engine/dialect", L4),
@@ -163,6 +165,7 @@ const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
+const REMOTE: &str = "pushdown/remote";
 /// The report of a test that could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";

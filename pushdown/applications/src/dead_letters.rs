@@ -13,7 +13,10 @@ use crate::{
 };
 
 /// The most dead letters of all handlers. A handler that would make one more is held.
-const DEAD_LETTERS_MAX: usize = 10_000;
+pub(crate) const DEAD_LETTERS_MAX: usize = 10_000;
+
+/// The longest reason of a dead letter, in bytes; the rest is cut off.
+const REASON_BYTES_MAX: usize = 4 << 10;
 
 /// An event that a handler could not handle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +74,7 @@ impl DeadLetters {
             handler: handler.to_owned(),
             event: event.clone(),
             attempts,
-            reason: reason.to_owned(),
+            reason: reason[..reason.floor_char_boundary(REASON_BYTES_MAX)].to_owned(),
             at_ns: unix_ns(),
         };
         let text = serde_json::to_vec(&letter)
@@ -80,10 +83,12 @@ impl DeadLetters {
         Ok(Kept::Yes)
     }
 
-    /// The dead letters of a handler, in the order of the log.
-    pub(crate) fn list(&self, handler: &str) -> Result<Vec<DeadLetter>> {
-        let collection = system::collection(DEAD_LETTERS)?;
-        let found = self.store.list(&collection, &format!("{handler}/"), None, DEAD_LETTERS_MAX)?;
+    /// The dead letters of a handler behind an event, in the order of the log, and at most so many.
+    pub(crate) fn list(&self, handler: &str, after: u64, limit: usize) -> Result<Vec<DeadLetter>> {
+        let (collection, prefix) = (system::collection(DEAD_LETTERS)?, format!("{handler}/"));
+        let after = (after > 0).then(|| path(handler, after)).transpose()?;
+        let after = after.as_ref().map(|path| path.name());
+        let found = self.store.list(&collection, &prefix, after, limit.min(DEAD_LETTERS_MAX))?;
         found.iter().map(|info| self.read(&info.path)).collect()
     }
 

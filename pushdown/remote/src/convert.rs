@@ -2,6 +2,7 @@
 //! Converts the types of a drive to messages and back. Unknown values in a message are ignored: a
 //! newer peer may offer more than this version can use.
 
+pub(crate) mod applications;
 pub(crate) mod objects;
 
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType, TestOp};

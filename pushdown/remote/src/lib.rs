@@ -10,9 +10,18 @@
 //! Objects, RemoteStore --- the same connection --- serve --- the objects of a Store
 //!   describe, list, change                             actions
 //!   bytes                                              one stream an object
+//!
+//! RemoteApplications --- the same connection --- serve --- the applications of that store
+//!   install, start, list, handlers, dead letters       actions, and a stream for a component
+//!   run, table, watch                                  one stream a call
 //! ```
 //!
 //! The protocol is on the page `docs/remote-protocol.md`.
+//!
+//! # Features
+//!
+//! `applications` lets a server serve applications, which brings a compiler of WebAssembly. Clients
+//! have no need of it.
 //!
 //! # What this crate does not do
 //!
@@ -32,6 +41,7 @@
 
 pub mod access;
 mod address;
+pub mod applications;
 pub mod audit;
 mod client;
 mod convert;
@@ -42,11 +52,13 @@ mod object_store;
 mod protocol;
 mod results;
 mod server;
+mod text;
 
 pub use address::Address;
 pub use client::{
-    FilesOf, More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Options, Reading,
-    RemoteDrive, Security, Tls, TlsOptions,
+    ApplicationError, ApplicationErrorKind, FilesOf, More, ObjectError, ObjectErrorKind,
+    ObjectUpload, Objects, Options, Reading, RemoteApplications, RemoteDrive, Security,
+    TableReading, Tls, TlsOptions, Watching,
 };
 pub use error::Error;
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};

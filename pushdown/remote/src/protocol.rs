@@ -7,6 +7,7 @@
 //! each other at the first message.
 
 pub(crate) mod action;
+pub(crate) mod applications;
 pub(crate) mod objects;
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use objects::ObjectName;
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 3;
+pub const PROTOCOL_MINOR: u32 = 4;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.

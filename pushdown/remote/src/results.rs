@@ -33,7 +33,9 @@ pub(crate) fn schema_message() -> FlightData {
 }
 
 /// The messages that carry a result: at least one.
-pub(crate) fn parts(result: &Bytes) -> impl Iterator<Item = Result<FlightData, ArrowError>> {
+pub(crate) fn parts(
+    result: &Bytes,
+) -> impl Iterator<Item = Result<FlightData, ArrowError>> + use<> {
     let count = result.len().div_ceil(PART_BYTES_MAX).max(1);
     let result = result.clone();
     (0..count).map(move |index| {

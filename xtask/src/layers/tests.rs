@@ -62,12 +62,16 @@ fn accepts_an_import_that_goes_down(
     "nearscan-drive (L1) imports nearscan-cpu (L2): only L0 is allowed"
 )]
 #[case::sideways(
+    ("nearscan-emulator", "pushdown/emulator", "nearscan-xrt", "pushdown/xrt"),
+    "nearscan-emulator (L3) imports nearscan-xrt (L3): only L0 L1 L2 are allowed"
+)]
+#[case::backend_in_the_server(
     ("nearscan-remote", "pushdown/remote", "nearscan-xrt", "pushdown/xrt"),
-    "nearscan-remote (L3) imports nearscan-xrt (L3): only L0 L1 L2 are allowed"
+    "nearscan-remote (L4) imports nearscan-xrt (L3): only L0 L1 L2 are allowed"
 )]
 #[case::what_its_tests_may(
     ("nearscan-remote", "pushdown/remote", "nearscan-emulator", "pushdown/emulator"),
-    "nearscan-remote (L3) imports nearscan-emulator (L3): only L0 L1 L2 are allowed"
+    "nearscan-remote (L4) imports nearscan-emulator (L3): only L0 L1 L2 are allowed"
 )]
 #[case::past_the_engine(
     ("nearscan-python", "connectors/python", "nearscan-drive", "pushdown/drive"),
@@ -134,6 +138,7 @@ fn refuses_an_import(#[case] import: (&str, &str, &str, &str), #[case] expected:
 #[case("nearscan-command", "pushdown/command", ("nearscan-skip", SKIP), 0)]
 #[case("nearscan-models", "fpga_kernels/models", ("nearscan-archive", ARCHIVE), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-emulator", "pushdown/emulator"), 0)]
+#[case("nearscan-remote", "pushdown/remote", ("nearscan-applications", "pushdown/applications"), 0)]
 #[case("nearscan-remote", "pushdown/remote", ("nearscan-xrt", "pushdown/xrt"), 1)]
 #[case("nearscan-emulator", "pushdown/emulator", ("nearscan-remote", "pushdown/remote"), 1)]
 #[case("nearscan", "engine", ("anyhow", ""), 0)]

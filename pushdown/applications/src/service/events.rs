@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Applications;
 use crate::{
-    dead_letters::{DeadLetter, DeadLetters},
+    dead_letters::{DEAD_LETTERS_MAX, DeadLetter, DeadLetters},
     error::{Error, Result},
     event::{Event, Subject},
     handler::{Beginning, Handler},
@@ -67,7 +67,21 @@ impl Applications {
     /// # Errors
     /// [`Error::Damaged`], or an error of the store.
     pub fn dead_letters(&self, handler: &str) -> Result<Vec<DeadLetter>> {
-        self.0.dispatcher.dead_letters.list(handler)
+        self.dead_letters_after(handler, 0, DEAD_LETTERS_MAX)
+    }
+
+    /// Lists the dead letters of a handler whose events are behind a number in the log, in its
+    /// order, and at most so many.
+    ///
+    /// # Errors
+    /// Those of [`Applications::dead_letters`].
+    pub fn dead_letters_after(
+        &self,
+        handler: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>> {
+        self.0.dispatcher.dead_letters.list(handler, after, limit)
     }
 
     /// Has the handler try a dead letter again, once. It is removed if that succeeds.

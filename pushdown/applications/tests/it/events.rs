@@ -97,6 +97,9 @@ async fn event_is_tried_again_and_then_a_dead_letter_which_can_be_retried_and_cl
     let found: Vec<(u64, u32)> =
         letters.iter().map(|letter| (letter.event.sequence, letter.attempts)).collect();
     assert_eq!(found, [(fourth, 3), (ninth.version, 3)]);
+    let behind = server.applications.dead_letters_after("h", fourth, 10).unwrap();
+    assert_eq!(behind, letters[1..]);
+    assert_eq!(server.applications.dead_letters_after("h", 0, 1).unwrap(), letters[..1]);
     assert!(letters[0].reason.contains("not this time"), "{}", letters[0].reason);
     // The fourth attempt fails too, the fifth does not.
     assert!(matches!(server.applications.retry("h", fourth).await, Err(Error::Failed { .. })));

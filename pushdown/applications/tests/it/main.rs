@@ -14,6 +14,8 @@ mod examples;
 #[cfg(test)]
 mod failing_disk;
 #[cfg(test)]
+mod guest;
+#[cfg(test)]
 mod objects;
 #[cfg(test)]
 mod registry;

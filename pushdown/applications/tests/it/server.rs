@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opens a store with applications, and makes guests: from the text format, which needs no tools,
-//! or from C.
+//! Opens a store with applications, and makes guests from C; those from the text format are in
+//! `guest.rs`.
 
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
@@ -12,6 +12,7 @@ use nearscan_store::{CollectionPath, Condition, ObjectInfo, ObjectPath, Quota, S
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 
+pub(crate) use crate::guest::{guest, manifest};
 use crate::tables::LineTables;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
@@ -148,36 +149,6 @@ pub(crate) fn object(path: &str) -> ObjectPath {
 pub(crate) fn package(manifest: &str, component: &[u8]) -> Package {
     let component = component.to_vec().into();
     Package { manifest: manifest.to_owned(), component, signature: None }
-}
-
-/// A manifest with the right to read and write `raw`.
-pub(crate) fn manifest(name: &str, entry: &str, limits: &str) -> String {
-    format!(
-        "name = \"{name}\"\nversion = \"1\"\nentries = [\"{entry}\"]\n\
-         [[rights]]\ncollection = \"raw\"\naccess = [\"read\", \"write\"]\n[limits]\n{limits}\n"
-    )
-}
-
-/// A component whose function is given in the text format, with others beside it.
-pub(crate) fn guest(entry: &str, body: &str, others: &str) -> Vec<u8> {
-    let (function, parameters) = match entry {
-        "command" => ("command@0.1.0#run", "i32 i32 i32 i32"),
-        "handler" => ("event-handler@0.1.0#handle", "i64 i64 i32 i32 i32 i32 i32 i64 i32 i32 i64"),
-        other => panic!("no entry {other}"),
-    };
-    let text = format!(
-        "(module {others}
-           (memory (export \"memory\") 1)
-           (global $next (mut i32) (i32.const 4096))
-           (func (export \"cabi_realloc\") (param i32 i32 i32 i32) (result i32)
-             (local $at i32)
-             (local.set $at (global.get $next))
-             (global.set $next (i32.and (i32.add (i32.add (local.get $at) (local.get 3))
-               (i32.const 15)) (i32.const -16)))
-             (local.get $at))
-           (func (export \"nearscan:drive/{function}\") (param {parameters}) (result i32) {body}))"
-    );
-    pack(&wat::parse_str(&text).unwrap()).unwrap()
 }
 
 /// A component made from a C file of this crate; none, and a skip, if there is no compiler.

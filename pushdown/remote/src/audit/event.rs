@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::text;
+
 /// Bytes of one field of a line, at most, before they are escaped; the rest is cut off.
 const FIELD_BYTES_MAX: usize = 1024;
 
@@ -14,9 +16,6 @@ const FIELDS: usize = 5;
 /// Bytes of one line, at most: a byte is escaped to six at the longest, and what is around the
 /// fields has less than 256.
 pub const LINE_BYTES_MAX: usize = 6 * FIELDS * FIELD_BYTES_MAX + 256;
-
-/// What shows that a field was cut.
-const CUT: &str = "...";
 
 /// Something that a client did or was kept from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,11 +107,7 @@ impl Event<'_> {
 
 /// As much of a text as a field may have.
 fn cut(text: &str) -> Cow<'_, str> {
-    if text.len() <= FIELD_BYTES_MAX {
-        return Cow::Borrowed(text);
-    }
-    let end = text.floor_char_boundary(FIELD_BYTES_MAX - CUT.len());
-    Cow::Owned(format!("{}{CUT}", &text[..end]))
+    text::cut(text, FIELD_BYTES_MAX)
 }
 
 /// A time as RFC 3339 has it, in UTC, with milliseconds.
@@ -153,6 +148,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::text::CUT;
 
     fn event<'a>() -> Event<'a> {
         Event {

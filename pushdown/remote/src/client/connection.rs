@@ -51,6 +51,8 @@ pub(super) struct Connection {
     flight: Flight,
     /// The run of the server.
     pub(super) instance: Bytes,
+    /// The minor version of the server's protocol.
+    pub(super) protocol_minor: u32,
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
     epoch: watch::Sender<u64>,
@@ -59,6 +61,15 @@ pub(super) struct Connection {
     /// Notified of an error on the connection: the server is then pinged at once.
     pub(super) suspect: Notify,
     placements: Mutex<HashMap<FileRef, u64>>,
+}
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// What the server says instead.
+    Status(Status),
+    /// The connection was lost, for this reason.
+    Lost(String),
 }
 
 /// The facts about a drive after the first messages.
@@ -118,6 +129,7 @@ async fn try_open(
     let connection = Connection {
         flight,
         instance: welcome.instance,
+        protocol_minor: welcome.protocol_minor,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         epoch: watch::Sender::new(welcome.epoch),
         lost: watch::Sender::new(None),
@@ -186,6 +198,27 @@ impl Connection {
     /// Returns the reason why the connection was lost, once it is.
     pub(super) fn losses(&self) -> watch::Receiver<Option<String>> {
         self.lost.subscribe()
+    }
+
+    /// Waits for a request until the connection is lost.
+    pub(super) async fn unless_lost<T>(
+        &self,
+        request: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, NoAnswer> {
+        let mut lost = self.losses();
+        tokio::select! {
+            answer = request => answer.map_err(|status| {
+                let code = status.code();
+                if matches!(code, Code::Unavailable | Code::Cancelled | Code::DeadlineExceeded) {
+                    self.suspect.notify_one();
+                }
+                NoAnswer::Status(status)
+            }),
+            reason = lost.wait_for(Option::is_some) => {
+                let reason = reason.ok().and_then(|reason| reason.clone());
+                Err(NoAnswer::Lost(reason.unwrap_or_else(|| "it was closed".to_owned())))
+            }
+        }
     }
 
     /// Ends what waits on the connection; the first reason stays.

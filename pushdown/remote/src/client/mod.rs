@@ -5,6 +5,7 @@
 //! thread. Their calls to the server take at most [`Options::call_timeout`]; submitting a command
 //! never waits.
 
+mod applications;
 mod command;
 mod connection;
 mod meter;
@@ -36,6 +37,9 @@ use crate::{
     address::Address,
     error::Error,
     link::{Link, LinkLimit},
+};
+pub use applications::{
+    ApplicationError, ApplicationErrorKind, RemoteApplications, TableReading, Watching,
 };
 use connection::Connection;
 use meter::LinkMeter;
@@ -285,6 +289,12 @@ impl RemoteDrive {
     #[must_use]
     pub fn objects(&self) -> Objects {
         Objects::new(Arc::clone(&self.shared))
+    }
+
+    /// The applications of the server, if it has any.
+    #[must_use]
+    pub fn applications(&self) -> RemoteApplications {
+        RemoteApplications::new(Arc::clone(&self.shared))
     }
 
     /// The epoch that the drive is known to be in.

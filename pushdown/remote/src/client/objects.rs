@@ -14,7 +14,6 @@ use nearscan_store::{
     Change, CollectionPath, Condition, DEFAULT_PARTITION, ObjectInfo, ObjectPath, Quota, Usage,
 };
 use prost::Message;
-use tonic::Status;
 
 use super::{
     Shared,
@@ -42,27 +41,6 @@ pub struct Objects {
     shared: Arc<Shared>,
 }
 
-/// Waits for a request until its connection is lost.
-async fn unless_lost<T>(
-    connection: &Connection,
-    request: impl Future<Output = std::result::Result<T, Status>>,
-) -> Result<T> {
-    let mut lost = connection.losses();
-    tokio::select! {
-        answer = request => answer.map_err(|status| {
-            let error = ObjectError::of(&status);
-            if error.kind == ObjectErrorKind::Unreachable {
-                connection.suspect.notify_one();
-            }
-            error
-        }),
-        reason = lost.wait_for(Option::is_some) => {
-            let reason = reason.ok().and_then(|reason| reason.clone());
-            Err(ObjectError::unreachable(reason.unwrap_or_else(|| "it was closed".to_owned())))
-        }
-    }
-}
-
 impl Objects {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
@@ -76,7 +54,7 @@ impl Objects {
     async fn call<A: Default + Message>(&self, name: &str, question: &impl Message) -> Result<A> {
         let connection = self.connection()?;
         let flight = connection.flight();
-        unless_lost(&connection, act(&flight, name, question)).await
+        Ok(connection.unless_lost(act(&flight, name, question)).await?)
     }
 
     /// Describes an object.

@@ -38,6 +38,31 @@ pub(crate) const SET_QUOTA: &str = "nearscan.containers.quota";
 /// [`ListChanges`](super::objects::ListChanges) to [`Changes`](super::objects::Changes).
 pub(crate) const CHANGES: &str = "nearscan.changes";
 
+/// [`Name`](super::applications::Name) to [`Done`](super::objects::Done).
+pub(crate) const APP_REMOVE: &str = "nearscan.app.remove";
+/// [`Name`](super::applications::Name) to [`Done`](super::objects::Done).
+pub(crate) const APP_START: &str = "nearscan.app.start";
+/// [`Name`](super::applications::Name) to [`Done`](super::objects::Done).
+pub(crate) const APP_STOP: &str = "nearscan.app.stop";
+/// [`ListAfter`](super::applications::ListAfter) to
+/// [`Applications`](super::applications::Applications).
+pub(crate) const APP_LIST: &str = "nearscan.app.list";
+/// [`Call`](super::applications::Call) to [`Schema`](super::applications::Schema).
+pub(crate) const APP_SCHEMA: &str = "nearscan.app.schema";
+/// [`Register`](super::applications::Register) to [`Done`](super::objects::Done).
+pub(crate) const HANDLER_REGISTER: &str = "nearscan.handler.register";
+/// [`Name`](super::applications::Name) to [`Done`](super::objects::Done).
+pub(crate) const HANDLER_UNREGISTER: &str = "nearscan.handler.unregister";
+/// [`ListAfter`](super::applications::ListAfter) to [`Handlers`](super::applications::Handlers).
+pub(crate) const HANDLER_LIST: &str = "nearscan.handler.list";
+/// [`ListDeadLetters`](super::applications::ListDeadLetters) to
+/// [`DeadLetters`](super::applications::DeadLetters).
+pub(crate) const DEAD_LETTER_LIST: &str = "nearscan.deadletter.list";
+/// [`Letter`](super::applications::Letter) to [`Done`](super::objects::Done).
+pub(crate) const DEAD_LETTER_RETRY: &str = "nearscan.deadletter.retry";
+/// [`Letter`](super::applications::Letter) to [`Done`](super::objects::Done).
+pub(crate) const DEAD_LETTER_CLEAR: &str = "nearscan.deadletter.clear";
+
 /// Each action of a drive with what it is for.
 pub(crate) const OF_DRIVES: [(&str, &str); 5] = [
     (CONNECT, "compares versions; says who the drive is and what it can run"),
@@ -62,4 +87,19 @@ pub(crate) const OF_STORES: [(&str, &str); 13] = [
     (REMOVE_CONTAINER, "removes an empty partition or collection"),
     (SET_QUOTA, "sets the quota of a partition or a collection"),
     (CHANGES, "the changes of objects, in their order"),
+];
+
+/// Each action of the applications of a store with what it is for.
+pub(crate) const OF_APPLICATIONS: [(&str, &str); 11] = [
+    (APP_REMOVE, "removes an application; its calls that run are stopped"),
+    (APP_START, "lets an application be called"),
+    (APP_STOP, "ends that an application can be called; its events wait"),
+    (APP_LIST, "the applications, in the order of their names"),
+    (APP_SCHEMA, "the schema of an application's table"),
+    (HANDLER_REGISTER, "registers a handler of events"),
+    (HANDLER_UNREGISTER, "unregisters a handler"),
+    (HANDLER_LIST, "the handlers, in the order of their names"),
+    (DEAD_LETTER_LIST, "the events that a handler could not handle"),
+    (DEAD_LETTER_RETRY, "has a handler try such an event again, once"),
+    (DEAD_LETTER_CLEAR, "removes such an event"),
 ];

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use prost::Message;
 
+use super::applications::Stream;
+
 /// Most bytes of one message of an append or a write; the rest are fields around them.
 pub(crate) const WRITE_BYTES_MAX: usize = 3 << 20;
 
@@ -203,7 +205,7 @@ pub(crate) struct Changes {
     pub(crate) last: u64,
 }
 
-/// The ticket of a stream of bytes.
+/// The ticket of a stream of bytes, or of another stream.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Read {
     #[prost(message, required, tag = "1")]
@@ -214,6 +216,9 @@ pub(crate) struct Read {
     /// The bytes of each follow those of the one before; all bytes if there are none.
     #[prost(message, repeated, tag = "3")]
     pub(crate) ranges: Vec<Range>,
+    /// What is read instead of an object.
+    #[prost(oneof = "Stream", tags = "4, 5")]
+    pub(crate) stream: Option<Stream>,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]

@@ -6,38 +6,24 @@
 //! - No request reaches the drive or the objects before it was admitted.
 //! - A change is made only once it is recorded that it is about to be, if there is an audit log.
 
+mod need;
+
 use std::sync::Arc;
 
-use arrow_flight::Action;
-use nearscan_store::SYSTEM_PARTITION;
-use prost::Message;
 use tonic::{Request, Status};
 
 use crate::{
     access::{Access, Client, Denied, Place, Scope},
     audit::{Audit, Event, Kind, Outcome},
-    protocol::{
-        Locate, action,
-        objects::{Copy, ObjectName},
-    },
+    protocol::action,
 };
+pub(super) use need::Need;
 
 /// Who may come in, and where it is recorded.
 #[derive(Debug, Clone)]
 pub(super) struct Gate {
     pub(super) access: Arc<Access>,
     pub(super) audit: Option<Arc<Audit>>,
-}
-
-/// What a request is about to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Need {
-    pub(super) scope: Scope,
-    pub(super) kind: Kind,
-    pub(super) action: &'static str,
-    pub(super) object: String,
-    /// Bytes that the request holds while it runs.
-    pub(super) bytes: u64,
 }
 
 /// A request that was admitted. It counts as running until this is dropped.
@@ -57,6 +43,17 @@ pub(super) struct Caller {
     gate: Gate,
     client: Arc<Client>,
     peer: String,
+}
+
+/// What an application may do for the client that calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Read what clients have.
+    Reading,
+    /// Read and write that.
+    Writing,
+    /// Whatever the application may do.
+    All,
 }
 
 fn status_of(denied: &Denied) -> Status {
@@ -83,7 +80,7 @@ impl Gate {
         self.access.authenticate(bearer, certificate.map(AsRef::as_ref))
     }
 
-    /// Finds out who makes a request, and whether that client may make such ones.
+    /// Finds out who makes a request. What the client may do is seen when the request begins.
     pub(super) async fn caller<T>(
         &self,
         request: &Request<T>,
@@ -91,13 +88,9 @@ impl Gate {
     ) -> Result<Caller, Status> {
         let peer = request.remote_addr();
         let peer = peer.map_or_else(|| "local".to_owned(), |address| address.to_string());
-        let client = match self.known(request) {
-            Ok(client) => client,
-            Err(denied) => return Err(self.denied(need, "", &peer, denied).await),
-        };
-        match client.require(need.scope) {
-            Ok(()) => Ok(Caller { gate: self.clone(), client, peer }),
-            Err(denied) => Err(self.denied(need, client.name(), &peer, denied).await),
+        match self.known(request) {
+            Ok(client) => Ok(Caller { gate: self.clone(), client, peer }),
+            Err(denied) => Err(self.denied(need, "", &peer, denied).await),
         }
     }
 
@@ -157,6 +150,21 @@ impl Admitted {
         sent
     }
 
+    /// Whether the request changes something.
+    pub(super) fn is_change(&self) -> bool {
+        self.need.kind == Kind::Change
+    }
+
+    /// What an application may do for the client.
+    pub(super) fn reach(&self) -> Reach {
+        let may = |scope| self.client.require(scope).is_ok();
+        match (may(Scope::Admin), may(Scope::Write)) {
+            (true, _) => Reach::All,
+            (false, true) => Reach::Writing,
+            (false, false) => Reach::Reading,
+        }
+    }
+
     /// Notes how many bytes the request was about, if that is known only in the end.
     pub(super) fn moved(&mut self, bytes: u64) {
         self.need.bytes = bytes;
@@ -164,185 +172,10 @@ impl Admitted {
 
     /// Records what came of the request. That this cannot be recorded is logged; what was done
     /// stays done.
-    pub(super) async fn ended<T>(self, result: &Result<T, Status>) {
+    pub(super) async fn ended<T>(&self, result: &Result<T, Status>) {
         let reason = result.as_ref().err().map_or("", Status::message);
         let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed(reason) };
         let Self { gate, need, peer, client, _place } = self;
-        drop(gate.record(&need, client.name(), &peer, outcome).await);
-    }
-}
-
-impl Need {
-    /// A request that only reads.
-    pub(super) fn to_read(action: &'static str, bytes: u64) -> Self {
-        Self { scope: Scope::Read, kind: Kind::Read, action, object: String::new(), bytes }
-    }
-
-    /// What an action needs.
-    pub(super) fn of_action(called: &Action) -> Self {
-        let (name, body) = (called.r#type.as_str(), &called.body);
-        let known = action::OF_DRIVES.iter().chain(&action::OF_STORES);
-        let action = known.map(|(known, _)| *known).find(|known| *known == name);
-        let action = action.unwrap_or("unknown");
-        let object = named_by(action, body).unwrap_or_default();
-        if object.partition() == SYSTEM_PARTITION {
-            return Self::of_system(action, &object, body.len() as u64);
-        }
-        let of_partition = object.collection.is_empty();
-        let (scope, kind) = match action {
-            action::RESET | action::SET_QUOTA => (Scope::Admin, Kind::Change),
-            action::CREATE_CONTAINER | action::REMOVE_CONTAINER | action::SET_ATTRIBUTE => {
-                let scope = if of_partition { Scope::Admin } else { Scope::Write };
-                (scope, Kind::Change)
-            }
-            action::REMOVE | action::WRITE | action::TRUNCATE | action::COPY => {
-                (Scope::Write, Kind::Change)
-            }
-            _ => (Scope::Read, Kind::Read),
-        };
-        Self { scope, kind, action, object: shown(&object), bytes: body.len() as u64 }
-    }
-
-    /// What belongs to the server itself is for those who may do everything, whatever is done.
-    fn of_system(action: &'static str, object: &ObjectName, bytes: u64) -> Self {
-        let (scope, kind) = (Scope::Admin, Kind::Change);
-        Self { scope, kind, action, object: shown(object), bytes }
-    }
-
-    /// What it needs to read an object.
-    pub(super) fn to_get(action: &'static str, object: &ObjectName, bytes: u64) -> Self {
-        match object.partition() == SYSTEM_PARTITION {
-            true => Self::of_system(action, object, bytes),
-            false => Self::to_read(action, bytes),
-        }
-    }
-
-    /// What it needs to put an object.
-    pub(super) fn to_put(object: &ObjectName, bytes: u64) -> Self {
-        if object.partition() == SYSTEM_PARTITION {
-            return Self::of_system(crate::protocol::PUT, object, bytes);
-        }
-        let (scope, kind) = (Scope::Write, Kind::Change);
-        Self { scope, kind, action: crate::protocol::PUT, object: shown(object), bytes }
-    }
-}
-
-/// Any message whose first field is the name of an object.
-#[derive(Clone, PartialEq, Message)]
-struct Named {
-    #[prost(message, optional, tag = "1")]
-    name: Option<ObjectName>,
-}
-
-/// The object that an action is about, of a copy the one that is made; what cannot be read is
-/// refused later.
-fn named_by(action: &str, body: &[u8]) -> Option<ObjectName> {
-    match action {
-        action::COPY => {
-            let Copy { from, to, .. } = Copy::decode(body).ok()?;
-            Some(if from.partition() == SYSTEM_PARTITION { from } else { to })
-        }
-        action::INFO | action::ATTRIBUTES | action::CONTAINERS | action::REMOVE_CONTAINER => {
-            ObjectName::decode(body).ok()
-        }
-        action::LOCATE => Locate::decode(body).ok()?.object,
-        action::LIST
-        | action::REMOVE
-        | action::WRITE
-        | action::TRUNCATE
-        | action::SET_ATTRIBUTE
-        | action::CREATE_CONTAINER
-        | action::SET_QUOTA => Named::decode(body).ok()?.name,
-        _ => None,
-    }
-}
-
-fn shown(name: &ObjectName) -> String {
-    let parts = [name.partition(), &name.collection, &name.name];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("/")
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-    use crate::protocol::objects::{Container, List, Remove, SetAttribute, Write};
-
-    fn name(collection: &str, name: &str) -> ObjectName {
-        let (collection, name) = (collection.to_owned(), name.to_owned());
-        ObjectName { collection, name, ..ObjectName::default() }
-    }
-
-    fn remove() -> Vec<u8> {
-        Remove { name: name("c", "o"), expected: Some(3) }.encode_to_vec()
-    }
-
-    fn write() -> Vec<u8> {
-        let bytes = vec![0; 100].into();
-        Write { name: name("c", "o"), expected: None, offset: Some(1), bytes }.encode_to_vec()
-    }
-
-    fn copy() -> Vec<u8> {
-        Copy { from: name("a", "b"), to: name("c", "o"), expected: None }.encode_to_vec()
-    }
-
-    fn container(collection: &str) -> Vec<u8> {
-        Container { name: name(collection, ""), ..Container::default() }.encode_to_vec()
-    }
-
-    fn attribute(collection: &str) -> Vec<u8> {
-        SetAttribute { of: name(collection, ""), ..SetAttribute::default() }.encode_to_vec()
-    }
-
-    #[rstest]
-    #[case(action::INFO, name("c", "o").encode_to_vec(), Scope::Read, "default/c/o")]
-    #[case(action::HEALTH, Vec::new(), Scope::Read, "default")]
-    #[case(action::REMOVE, remove(), Scope::Write, "default/c/o")]
-    #[case(action::WRITE, write(), Scope::Write, "default/c/o")]
-    #[case(action::COPY, copy(), Scope::Write, "default/c/o")]
-    #[case(action::CREATE_CONTAINER, container("c"), Scope::Write, "default/c")]
-    #[case(action::CREATE_CONTAINER, container(""), Scope::Admin, "default")]
-    #[case(action::REMOVE_CONTAINER, name("c", "").encode_to_vec(), Scope::Write, "default/c")]
-    #[case(action::REMOVE_CONTAINER, name("", "").encode_to_vec(), Scope::Admin, "default")]
-    #[case(action::SET_QUOTA, container("c"), Scope::Admin, "default/c")]
-    #[case(action::SET_ATTRIBUTE, attribute("c"), Scope::Write, "default/c")]
-    #[case(action::SET_ATTRIBUTE, attribute(""), Scope::Admin, "default")]
-    #[case(action::RESET, Vec::new(), Scope::Admin, "default")]
-    #[case("nearscan.nothing", Vec::new(), Scope::Read, "default")]
-    fn action_needs_scope(
-        #[case] action: &str,
-        #[case] body: Vec<u8>,
-        #[case] scope: Scope,
-        #[case] object: &str,
-    ) {
-        let need = Need::of_action(&Action::new(action, body));
-        assert_eq!((need.scope, need.object.as_str()), (scope, object));
-        assert_eq!(need.kind == Kind::Change, scope != Scope::Read);
-    }
-
-    #[test]
-    fn what_belongs_to_the_server_is_for_administrators() {
-        let of_system = || ObjectName { partition: "_system".to_owned(), ..name("c", "o") };
-        let (list, copy) = (
-            List { collection: of_system(), ..List::default() },
-            Copy { from: of_system(), to: name("c", "o"), expected: None },
-        );
-        let bodies = [
-            (action::INFO, of_system().encode_to_vec()),
-            (action::ATTRIBUTES, of_system().encode_to_vec()),
-            (action::CONTAINERS, of_system().encode_to_vec()),
-            (action::LIST, list.encode_to_vec()),
-            (action::COPY, copy.encode_to_vec()),
-            (action::REMOVE, Remove { name: of_system(), expected: None }.encode_to_vec()),
-        ];
-        for (action, body) in bodies {
-            let need = Need::of_action(&Action::new(action, body));
-            assert_eq!(need.scope, Scope::Admin, "{action}");
-        }
-        assert_eq!(Need::to_get("get", &of_system(), 1).scope, Scope::Admin);
-        assert_eq!(Need::to_put(&of_system(), 1).scope, Scope::Admin);
-        assert_eq!(Need::to_get("get", &name("c", "o"), 1).scope, Scope::Read);
+        drop(gate.record(need, client.name(), peer, outcome).await);
     }
 }

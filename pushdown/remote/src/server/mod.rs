@@ -4,8 +4,16 @@
 //! It stops in three steps: it refuses new commands, waits a while for running ones, then cancels
 //! the rest and closes.
 
+#[cfg(feature = "applications")]
+mod applications;
+#[cfg(not(feature = "applications"))]
+#[path = "without_applications.rs"]
+mod applications;
+mod calls;
+mod changes;
 mod command;
 mod gate;
+mod incoming;
 mod listener;
 mod objects;
 mod service;
@@ -47,6 +55,7 @@ use crate::{
     link::{Link, LinkLimit},
     protocol::{CONNECTION_WINDOW_BYTES, MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES},
 };
+use applications::{Applications, Installed};
 use gate::Gate;
 pub use listener::Listener;
 use listener::Socket;
@@ -68,6 +77,8 @@ pub struct ServerOptions {
     /// The objects that are served too. With a store, clients name objects, and no other files of
     /// this machine.
     pub store: Option<Store>,
+    /// The applications of that store. There are some only with the feature `applications`.
+    pub applications: Option<Applications>,
     /// Who may do what.
     pub access: Arc<Access>,
     /// Where changes and denied requests are recorded.
@@ -125,6 +136,7 @@ impl Default for ServerOptions {
             grace: Duration::from_secs(5),
             host_bytes_max: 4 << 30,
             store: None,
+            applications: None,
             access: Arc::new(Access::anyone()),
             audit: None,
             tls: None,
@@ -175,6 +187,7 @@ enum Stage {
 struct Served {
     drive: Arc<dyn Drive>,
     objects: Option<Objects>,
+    applications: Installed,
     /// This run of the server.
     instance: Bytes,
     budget: Arc<dyn Budget>,
@@ -243,12 +256,16 @@ pub async fn serve(
     let served = Arc::new(Served {
         drive: Arc::clone(&drive),
         objects: options.store.clone().map(Objects::new),
+        applications: Installed::new(options.applications.clone()),
         instance: Bytes::copy_from_slice(Uuid::new_v4().as_bytes()),
         budget: Arc::new(HostMemory { free: AtomicU64::new(options.host_bytes_max) }),
         stage,
         running: watch::Sender::new(0),
         ended: Notify::new(),
     });
+    let applications = served.applications.clone();
+    let keeper = options.store.clone().map(|store| changes::keep_short(store, applications));
+    let keeper = keeper.map(tokio::spawn);
     let (socket, socket_file) = listener.into_parts();
     let connections = match socket {
         Socket::Tcp(listener) => {
@@ -279,6 +296,9 @@ pub async fn serve(
     if !connections.is_finished() && tokio::time::timeout(CLOSING, &mut connections).await.is_err()
     {
         connections.abort();
+    }
+    if let Some(keeper) = keeper {
+        keeper.abort();
     }
     let shut_down = tokio::task::spawn_blocking(move || drive.shutdown());
     if tokio::time::timeout(options.grace, shut_down).await.is_err() {

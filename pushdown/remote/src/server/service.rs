@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements the Flight service: actions, and one exchange for each session. Flight's methods for
-//! tables are not offered.
+//! Implements the Flight service: actions, one exchange for each session and each call of an
+//! application, and the streams of objects. Flight's methods for tables are not offered.
 
-use std::{ffi::OsString, os::unix::ffi::OsStringExt, pin::Pin, sync::Arc, time::Duration};
+use std::{ffi::OsString, os::unix::ffi::OsStringExt, pin::Pin, sync::Arc};
 
 use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo,
@@ -19,8 +19,9 @@ use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Served, Stage,
-    gate::{Admitted, Gate, Need},
+    Served, Stage, calls,
+    gate::{Admitted, Gate, Need, Reach},
+    incoming::{Incoming, first},
     objects::Objects,
     read,
     session::{Session, WAITING_MESSAGES},
@@ -30,23 +31,14 @@ use crate::{
     protocol::{
         self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, PUT, SESSION, Snapshot, ToServer, Welcome, action,
-        objects::{ObjectName, Put, Read},
+        applications::{INSTALL, RUN},
+        objects::{ObjectName, Read},
     },
     results::PART_BYTES_MAX,
 };
 
-/// The time that each message that opens a session may take.
-const FIRST_MESSAGE: Duration = Duration::from_secs(10);
-
-/// Messages that may say nothing before the one that opens a session: the libraries of Flight send
-/// a descriptor and a schema first.
-const SILENT_MESSAGES_MAX: u32 = 2;
-
-/// What an audit log calls reading an object.
-const GET: &str = "nearscan.get";
-
 /// Bytes of a stream that are on their way at once.
-const STREAM_BYTES: u64 = (WAITING_MESSAGES * PART_BYTES_MAX) as u64;
+pub(super) const STREAM_BYTES: u64 = (WAITING_MESSAGES * PART_BYTES_MAX) as u64;
 
 /// Epochs that a drive that was started anew may be behind those that its clients have seen.
 const EPOCHS_BEHIND_MAX: u64 = 1024;
@@ -59,6 +51,9 @@ pub(super) struct Service {
     /// Held while the epoch is changed.
     epoch: Arc<Mutex<()>>,
 }
+
+/// The messages of a stream to a client.
+pub(super) type Parts = Answers<FlightData>;
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
@@ -157,6 +152,22 @@ impl Service {
         }
     }
 
+    /// Does what an action asks for, of whatever it is.
+    async fn answer(&self, action: &Action, reach: Reach) -> Result<Vec<u8>, Status> {
+        let (name, body) = (action.r#type.as_str(), &action.body);
+        if action::OF_APPLICATIONS.iter().any(|(known, _)| *known == name) {
+            return self.served.applications.act(name, body, reach).await;
+        }
+        let of_store = match &self.served.objects {
+            Some(objects) => objects.act(action).await,
+            None => None,
+        };
+        match of_store {
+            Some(answer) => answer,
+            None => self.act(action).await,
+        }
+    }
+
     async fn act(&self, action: &Action) -> Result<Vec<u8>, Status> {
         let body = &action.body;
         match action.r#type.as_str() {
@@ -190,12 +201,10 @@ impl Service {
     }
 
     /// Opens the session that the first message of an exchange requests.
-    async fn open(
-        &self,
-        incoming: &mut Streaming<FlightData>,
-    ) -> Result<Arc<dyn nearscan_drive::Session>, Status> {
-        let said = read::<ToServer>(&first(incoming, SESSION).await?)?.request;
-        let Some(protocol::Request::Open(Open { instance, query_id, tenant })) = said else {
+    fn open(&self, said: &Bytes) -> Result<Arc<dyn nearscan_drive::Session>, Status> {
+        let Some(protocol::Request::Open(Open { instance, query_id, tenant })) =
+            read::<ToServer>(said)?.request
+        else {
             return Err(Status::invalid_argument("a session begins with its terms"));
         };
         self.is_meant(&instance)?;
@@ -208,26 +217,11 @@ impl Service {
     }
 }
 
-/// The first words of a client in a stream whose descriptor has to be `expected`.
-async fn first(incoming: &mut Streaming<FlightData>, expected: &str) -> Result<Bytes, Status> {
-    let mut said = next(incoming).await?;
-    let descriptor = said.flight_descriptor.take().unwrap_or_default();
-    if descriptor.cmd != expected {
-        return Err(Status::invalid_argument(format!("the only such stream is {expected:?}")));
-    }
-    for _ in 0..SILENT_MESSAGES_MAX {
-        if said.app_metadata.is_empty() {
-            said = next(incoming).await?;
-        }
-    }
-    Ok(said.app_metadata)
-}
-
-/// The next of the messages that open a stream.
-async fn next(incoming: &mut Streaming<FlightData>) -> Result<FlightData, Status> {
-    let late = |_elapsed| Status::deadline_exceeded("the stream was not begun");
-    let message = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await.map_err(late)??;
-    message.ok_or_else(|| Status::invalid_argument("a stream begins with its terms"))
+/// The answer to a stream that has none of these descriptors.
+fn no_such(descriptor: &str, streams: [&str; 2]) -> Status {
+    let [one, other] = streams;
+    let text = format!("there is no stream {descriptor:?}: it is {one:?} or {other:?}");
+    Status::invalid_argument(text)
 }
 
 fn refused(refusal: Refusal) -> Status {
@@ -251,14 +245,10 @@ impl FlightService for Service {
         let admitted = self.gate.admit(&request, Need::of_action(request.get_ref())).await?;
         let (service, action) = (self.clone(), request.into_inner());
         let answer = to_its_end(async move {
-            let of_store = match &service.served.objects {
-                Some(objects) => objects.act(&action).await,
-                None => None,
-            };
-            let answer = match of_store {
-                Some(answer) => answer,
-                None => service.act(&action).await,
-            };
+            let answer = service.answer(&action, admitted.reach()).await;
+            if admitted.is_change() {
+                service.served.applications.changed();
+            }
             admitted.ended(&answer).await;
             answer
         })
@@ -273,7 +263,12 @@ impl FlightService for Service {
     ) -> Result<Response<Self::ListActionsStream>, Status> {
         drop(self.gate.admit(&request, Need::to_read("nearscan.actions", 0)).await?);
         let of_store: &[_] = if self.served.objects.is_some() { &action::OF_STORES } else { &[] };
-        let types = action::OF_DRIVES.iter().chain(of_store).map(|(name, description)| {
+        let of_applications: &[_] = match self.served.applications.are_served() {
+            true => &action::OF_APPLICATIONS,
+            false => &[],
+        };
+        let all = action::OF_DRIVES.iter().chain(of_store).chain(of_applications);
+        let types = all.map(|(name, description)| {
             let (r#type, description) = ((*name).to_owned(), (*description).to_owned());
             Ok(ActionType { r#type, description })
         });
@@ -284,12 +279,25 @@ impl FlightService for Service {
         &self,
         request: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoExchangeStream>, Status> {
-        let admitted = self.gate.admit(&request, Need::to_read(SESSION, STREAM_BYTES)).await?;
+        let need = Need::to_read(SESSION, STREAM_BYTES);
+        let caller = self.gate.caller(&request, &need).await?;
         let mut incoming = request.into_inner();
-        let session = self.open(&mut incoming).await?;
-        let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
-        tokio::spawn(Session::new(Arc::clone(&self.served), session, outgoing).run(incoming));
-        Ok(Response::new(held(messages, admitted)))
+        let (descriptor, said) = first(&mut incoming).await?;
+        let served = Arc::clone(&self.served);
+        match descriptor.as_str() {
+            SESSION => {
+                let admitted = caller.begin(need).await?;
+                let session = self.open(&said)?;
+                let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
+                tokio::spawn(Session::new(served, session, outgoing).run(incoming));
+                Ok(Response::new(held(messages, admitted)))
+            }
+            RUN => {
+                let parts = Incoming::new(incoming);
+                Ok(Response::new(calls::run(served, caller, read(&said)?, parts).await?))
+            }
+            other => Err(no_such(other, [SESSION, RUN])),
+        }
     }
 
     async fn handshake(
@@ -333,9 +341,15 @@ impl FlightService for Service {
     ) -> Result<Response<Self::DoGetStream>, Status> {
         // What cannot be read is refused once it is known who says it.
         let ticket = read::<Read>(&request.get_ref().ticket);
-        let name = ticket.as_ref().map(|ticket| ticket.name.clone()).unwrap_or_default();
-        let admitted = self.gate.admit(&request, Need::to_get(GET, &name, STREAM_BYTES)).await?;
-        let ticket = ticket?;
+        let need = match &ticket {
+            Ok(ticket) => Need::of_ticket(ticket, STREAM_BYTES),
+            Err(_) => Need::of_ticket(&Read::default(), STREAM_BYTES),
+        };
+        let admitted = self.gate.admit(&request, need).await?;
+        let mut ticket = ticket?;
+        if let Some(stream) = ticket.stream.take() {
+            return Ok(Response::new(calls::send(Arc::clone(&self.served), admitted, stream)));
+        }
         let parts = self.objects()?.get(ticket).await?;
         Ok(Response::new(held(parts, admitted)))
     }
@@ -344,28 +358,26 @@ impl FlightService for Service {
         &self,
         request: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoPutStream>, Status> {
-        // Whoever may not write at all does not have a word listened to.
+        // Nobody who is not known has a word listened to.
         let need = Need::to_put(&ObjectName::default(), 0);
         let caller = self.gate.caller(&request, &need).await?;
-        let objects = self.objects()?;
         let mut incoming = request.into_inner();
-        let put = read::<Put>(&first(&mut incoming, PUT).await?)?;
-        let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
-        let objects = objects.clone();
-        let info = to_its_end(async move {
-            let info = objects.put(put, incoming).await;
-            admitted.moved(info.as_ref().map_or(0, |info| info.length));
-            admitted.ended(&info).await;
-            info
-        })
-        .await?;
-        let result = PutResult { app_metadata: info.encode_to_vec().into() };
+        let (descriptor, said) = first(&mut incoming).await?;
+        let (served, parts) = (Arc::clone(&self.served), Incoming::new(incoming));
+        let result = match descriptor.as_str() {
+            PUT => {
+                let objects = self.objects()?.clone();
+                calls::put(served, objects, caller, read(&said)?, parts).await?
+            }
+            INSTALL => calls::install(served, caller, read(&said)?, parts).await?,
+            other => return Err(no_such(other, [PUT, INSTALL])),
+        };
         Ok(Response::new(stream::iter([Ok(result)]).boxed()))
     }
 }
 
 /// Waits for a request that goes on to its end, and is recorded, also if its client leaves.
-async fn to_its_end<T: Send + 'static>(
+pub(super) async fn to_its_end<T: Send + 'static>(
     request: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<T, Status> {
     let ended = tokio::spawn(request).await;
@@ -382,5 +394,5 @@ fn held(
 }
 
 fn not_offered() -> Status {
-    Status::unimplemented("a drive offers actions, the exchange of a session, and objects")
+    Status::unimplemented("a drive offers actions, exchanges, and objects")
 }

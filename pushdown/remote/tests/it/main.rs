@@ -3,10 +3,16 @@
 //! is a push-back.
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
+mod application_access;
+mod application_events;
+mod applications;
 mod bench;
 mod certificates;
 mod conformance;
 mod dead_peers;
+// Guests of tests of the applications themselves.
+#[path = "../../../applications/tests/it/guest.rs"]
+mod guest;
 mod host;
 mod lifecycle;
 mod link;

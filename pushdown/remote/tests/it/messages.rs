@@ -37,8 +37,8 @@ async fn act(uri: &str, name: &str, body: Vec<u8>) -> Result<Vec<u8>, Status> {
 
 /// `Hello` as protobuf has it: protocol 1.0 and format 1 are 08 01 18 01.
 #[rstest]
-#[case::newer_protocol(vec![8, 2, 24, 1], "version 1.3 of the protocol, the client 2.0")]
-#[case::no_version(vec![24, 1], "version 1.3 of the protocol, the client 0.0")]
+#[case::newer_protocol(vec![8, 2, 24, 1], "version 1.4 of the protocol, the client 2.0")]
+#[case::no_version(vec![24, 1], "version 1.4 of the protocol, the client 0.0")]
 #[case::newer_minor_and_format(vec![8, 1, 16, 9, 24, 3], "the client writes 3")]
 fn another_version_is_refused_with_both_versions(#[case] hello: Vec<u8>, #[case] text: &str) {
     let (_served, uri) = served();
@@ -80,9 +80,9 @@ fn actions_are_listed() {
     assert_eq!(names.len(), 5);
 }
 
-/// The end of an exchange that begins with this message.
-async fn exchange(uri: &str, first: FlightData) -> Status {
-    let messages = futures::stream::iter([first]);
+/// The end of an exchange that begins with these messages.
+pub(crate) async fn exchange(uri: &str, first: Vec<FlightData>) -> Status {
+    let messages = futures::stream::iter(first);
     match connect(uri).await.do_exchange(messages).await {
         Err(status) => status,
         Ok(answers) => match answers.into_inner().message().await {
@@ -97,12 +97,12 @@ fn exchange_without_a_session_is_refused_and_others_continue() {
     let (served, uri) = served();
     let drive = served.connect();
     let descriptor = || FlightDescriptor::new_cmd("nearscan.session");
-    let nothing = wait(exchange(&uri, FlightData::new()));
+    let nothing = wait(exchange(&uri, vec![FlightData::new()]));
     assert_eq!(nothing.code(), Code::InvalidArgument);
     let no_terms = FlightData::new().with_descriptor(descriptor());
-    assert_eq!(wait(exchange(&uri, no_terms)).code(), Code::InvalidArgument);
+    assert_eq!(wait(exchange(&uri, vec![no_terms])).code(), Code::InvalidArgument);
     let noise = FlightData::new().with_descriptor(descriptor()).with_app_metadata(vec![0xff; 40]);
-    assert_eq!(wait(exchange(&uri, noise)).code(), Code::InvalidArgument);
+    assert_eq!(wait(exchange(&uri, vec![noise])).code(), Code::InvalidArgument);
     assert!(sums_up(&drive));
 }
 
@@ -140,7 +140,7 @@ fn too_long_message_is_refused_and_others_continue() {
     let drive = served.connect();
     let descriptor = FlightDescriptor::new_cmd("nearscan.session");
     let long = FlightData::new().with_descriptor(descriptor).with_data_body(vec![0; 5 << 20]);
-    let status = wait(exchange(&uri, long));
+    let status = wait(exchange(&uri, vec![long]));
     assert_eq!(status.code(), Code::OutOfRange, "{status}");
     assert!(sums_up(&drive));
 }

@@ -3,7 +3,7 @@
 
 use tonic::{Code, Status};
 
-use crate::client::connection::reason_of;
+use crate::client::connection::{NoAnswer, reason_of};
 
 /// What kind of reason it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct ObjectError {
 }
 
 impl ObjectError {
-    pub(super) fn of(status: &Status) -> Self {
+    fn of(status: &Status) -> Self {
         let kind = match status.code() {
             Code::NotFound => ObjectErrorKind::NotFound,
             Code::AlreadyExists => ObjectErrorKind::Exists,
@@ -76,5 +76,14 @@ impl ObjectError {
     pub(super) fn nonsense(error: &dyn std::fmt::Display) -> Self {
         let reason = format!("the server's answer makes no sense: {error}");
         Self { kind: ObjectErrorKind::Failed, reason }
+    }
+}
+
+impl From<NoAnswer> for ObjectError {
+    fn from(why: NoAnswer) -> Self {
+        match why {
+            NoAnswer::Status(status) => Self::of(&status),
+            NoAnswer::Lost(reason) => Self::unreachable(reason),
+        }
     }
 }

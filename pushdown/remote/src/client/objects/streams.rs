@@ -12,7 +12,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::{ObjectError, Objects, Result, info_of, unless_lost};
+use super::{ObjectError, Objects, Result, info_of};
 use crate::{
     client::{Shared, connection::Connection},
     convert::objects::expected_of,
@@ -70,7 +70,7 @@ impl Objects {
         let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
         let all = lengths.fold(0, u64::saturating_add);
         let is_whole = ranges.is_empty();
-        let read = Read { name: ObjectName::from(path), version, ranges };
+        let read = Read { name: ObjectName::from(path), version, ranges, stream: None };
         let connection = self.connection()?;
         let mut flight = connection.flight();
         let watch = Stopwatch::start();
@@ -81,7 +81,7 @@ impl Objects {
             let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
             Ok((first, incoming))
         };
-        let (first, incoming) = unless_lost(&connection, begin).await?;
+        let (first, incoming) = connection.unless_lost(begin).await?;
         let info = InfoMessage::decode(first.app_metadata);
         let info = info_of(info.map_err(|error| ObjectError::nonsense(&error))?)?;
         let missing = if is_whole { info.length } else { all };
@@ -114,7 +114,7 @@ impl Objects {
                 let answer = answers.message().await?;
                 answer.ok_or_else(|| Status::internal("there was no answer"))
             };
-            let answer = unless_lost(&connection, request).await?;
+            let answer = connection.unless_lost(request).await?;
             let info = InfoMessage::decode(answer.app_metadata);
             info_of(info.map_err(|error| ObjectError::nonsense(&error))?)
         });
@@ -150,7 +150,7 @@ impl Reading {
     /// If the connection is lost, or the server cannot read.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
-            let message = unless_lost(&self.connection, self.incoming.message()).await?;
+            let message = self.connection.unless_lost(self.incoming.message()).await?;
             let Some(message) = message else {
                 return match self.missing {
                     0 => Ok(None),

@@ -24,7 +24,7 @@ pub(in crate::server) type Parts = mpsc::Receiver<Result<FlightData, Status>>;
 impl Objects {
     /// Begins to send what a ticket asks for.
     pub(in crate::server) async fn get(&self, ticket: Read) -> Result<Parts, Status> {
-        let Read { name, version, ranges } = ticket;
+        let Read { name, version, ranges, .. } = ticket;
         if ranges.len() > RANGES_MAX {
             let text = format!("{} ranges, the limit is {RANGES_MAX}", ranges.len());
             return Err(Status::invalid_argument(text));

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs the streams that put an object, and those of applications: installing, calling, tables and
+//! notices. Each is recorded when it begins and when it has ended, also if its client leaves.
+
+use std::{iter, sync::Arc};
+
+use arrow_flight::PutResult;
+use futures::{StreamExt, stream};
+use prost::Message;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+use super::{
+    Served, Stage,
+    command::Running,
+    gate::{Admitted, Caller, Need},
+    incoming::Incoming,
+    objects::Objects,
+    service::{Parts, STREAM_BYTES, to_its_end},
+    session::WAITING_MESSAGES,
+};
+use crate::{
+    protocol::{
+        applications::{Answered, Install, RUN, Run, Stream},
+        objects::Put,
+    },
+    results,
+};
+
+fn left() -> Status {
+    Status::cancelled("the client has left")
+}
+
+fn ending() -> Status {
+    Status::unavailable("the server is shutting down")
+}
+
+/// Puts an object.
+pub(super) async fn put(
+    served: Arc<Served>,
+    objects: Objects,
+    caller: Caller,
+    put: Put,
+    parts: Incoming,
+) -> Result<PutResult, Status> {
+    let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
+    let info = to_its_end(async move {
+        let info = objects.put(put, parts).await;
+        served.applications.changed();
+        admitted.moved(info.as_ref().map_or(0, |info| info.length));
+        admitted.ended(&info).await;
+        info
+    })
+    .await?;
+    Ok(PutResult { app_metadata: info.encode_to_vec().into() })
+}
+
+/// Installs an application. It goes on if its client leaves after the last part.
+pub(super) async fn install(
+    served: Arc<Served>,
+    caller: Caller,
+    install: Install,
+    parts: Incoming,
+) -> Result<PutResult, Status> {
+    let mut admitted = caller.begin(Need::to_install(&install.manifest, STREAM_BYTES)).await?;
+    let installed = to_its_end(async move {
+        let length = install.length;
+        let installed = served.applications.install(install, parts, &served.budget).await;
+        admitted.moved(length);
+        admitted.ended(&installed).await;
+        installed
+    })
+    .await?;
+    Ok(PutResult { app_metadata: installed.encode_to_vec().into() })
+}
+
+/// Calls an application with a request, and sends its answer. The call is cancelled if its client
+/// leaves.
+pub(super) async fn run(
+    served: Arc<Served>,
+    caller: Caller,
+    run: Run,
+    parts: Incoming,
+) -> Result<Parts, Status> {
+    if served.stage() > Stage::Serving {
+        return Err(ending());
+    }
+    let mut admitted = caller.begin(Need::to_call(RUN, &run.name, STREAM_BYTES)).await?;
+    // Dropped with this future, when the client leaves.
+    let (_here, gone) = oneshot::channel::<()>();
+    let (answer, admitted) = to_its_end(async move {
+        let _running = Running::enter(&served);
+        let length = run.length;
+        let answer = tokio::select! {
+            answer = served.applications.run(run, admitted.reach(), parts, &served.budget) => answer,
+            _ = gone => Err(left()),
+            () = served.reached(Stage::Ending) => Err(ending()),
+        };
+        admitted.moved(answer.as_ref().map_or(length, |answer| length + answer.len() as u64));
+        admitted.ended(&answer).await;
+        answer.map(|answer| (answer, admitted))
+    })
+    .await?;
+    let length = Some(answer.len() as u64);
+    let head = results::schema_message().with_app_metadata(Answered { length }.encode_to_vec());
+    let parts = results::parts(&answer)
+        .map(|part| part.map_err(|error| Status::internal(error.to_string())));
+    let messages = stream::iter(iter::once(Ok(head)).chain(parts));
+    Ok(messages.map(move |message| admitted.holds(message)).boxed())
+}
+
+/// Sends a table or notices. They end when their client leaves.
+pub(super) fn send(served: Arc<Served>, admitted: Admitted, stream: Stream) -> Parts {
+    let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
+    drop(outgoing.try_send(Ok(results::schema_message())));
+    drop(tokio::spawn(async move {
+        let sending = async {
+            match stream {
+                Stream::Table(_) if served.stage() > Stage::Serving => Err(ending()),
+                Stream::Table(call) => {
+                    let _running = Running::enter(&served);
+                    served.applications.table(call, admitted.reach(), &outgoing).await
+                }
+                Stream::Watch(watch) => served.applications.watch(watch, &outgoing).await,
+            }
+        };
+        let ended = tokio::select! {
+            ended = sending => ended,
+            () = outgoing.closed() => Err(left()),
+            () = served.reached(Stage::Ending) => Err(ending()),
+        };
+        admitted.ended(&ended).await;
+        if let Err(status) = ended {
+            // When the client has left, nobody hears it.
+            drop(outgoing.send(Err(status)).await);
+        }
+    }));
+    ReceiverStream::new(messages).boxed()
+}
