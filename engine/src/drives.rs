@@ -111,6 +111,22 @@ pub fn attach_drive(url: &str, threads: Option<usize>) -> Result<Arc<dyn Drive>>
     open(&DriveSpec::parse(url)?, &Opening { threads, program: None }).map(|opened| opened.drive)
 }
 
+/// Connects to a server, for its objects and applications. The call blocks until the server
+/// answers, so threads of an async runtime must not make it.
+///
+/// # Errors
+/// [`Error::DriveSpec`] if the URL is invalid, [`Error::Drive`] if it is not of a server, or the
+/// server does not answer.
+pub fn connect_server(url: &str) -> Result<Arc<RemoteDrive>> {
+    let spec = DriveSpec::parse(url)?;
+    match spec.scheme {
+        DriveScheme::Remote => connect(&spec),
+        DriveScheme::Cpu | DriveScheme::Emulated | DriveScheme::Xrt => {
+            Err(failed(&spec, "it is no server, which remote://HOST:PORT is"))
+        }
+    }
+}
+
 /// Opens a drive in this process, whatever its URL says of processes: a server holds its drive in
 /// its own process.
 ///

@@ -5,4 +5,6 @@
 //! The program `nearscan` is one. A program that embeds the engine does not need this module: it
 //! passes the URLs of its drives to [`EngineBuilder::drive`](crate::EngineBuilder::drive).
 
-pub use crate::drives::{attach_drive, emulation_image, leave, open_drive, prepare_process};
+pub use crate::drives::{
+    attach_drive, connect_server, emulation_image, leave, open_drive, prepare_process,
+};
