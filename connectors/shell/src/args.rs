@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use tokio::runtime::Handle;
 
 use crate::{
+    app::AppCommand,
     choices::{OnError, Timer},
     data,
     drive::DriveCommand,
@@ -102,6 +103,9 @@ pub(crate) enum Command {
     /// Show which drives there are, and what one of them can run
     #[command(subcommand)]
     Drive(DriveCommand),
+    /// Install applications on the storage server of --drive, call and watch them
+    #[command(subcommand)]
+    App(AppCommand),
     /// Print the plan of a statement, and what was decided about each scan, as JSON
     ExplainJson(ExplainArgs),
     /// Print a script that lets a shell complete the arguments of nearscan

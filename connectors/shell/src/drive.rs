@@ -2,6 +2,11 @@
 //! Implements `nearscan drive`: it lists and describes drives, checks and benchmarks one, and
 //! serves one to other programs.
 
+#[cfg(feature = "applications")]
+mod applications;
+#[cfg(not(feature = "applications"))]
+#[path = "drive/without_applications.rs"]
+mod applications;
 mod bench;
 mod check;
 mod grant;
@@ -63,11 +68,11 @@ pub(crate) enum DriveCommand {
 pub(crate) struct Shown {
     /// Form of the answer [default: table on a terminal, what FILE of --output says, else csv]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    pub(crate) format: Option<Format>,
 
     /// Write the answer to a file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// The drives that are attached, for people.

@@ -4,7 +4,7 @@
 use std::{num::NonZero, path::PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use nearscan::{Engine, units::parse_bytes};
+use nearscan::{Engine, EngineBuilder, units::parse_bytes};
 
 /// Options that every subcommand takes.
 #[derive(Debug, Clone, Args)]
@@ -48,10 +48,16 @@ pub(crate) enum ProgressWhen {
 impl EngineArgs {
     /// Makes the engine that the options describe.
     pub(crate) async fn open(&self) -> nearscan::Result<Engine> {
-        let mut builder = Engine::builder();
+        let mut builder = self.builder();
         for url in &self.drive {
             builder = builder.drive(url)?;
         }
+        builder.build().await
+    }
+
+    /// Describes the engine, but for its drives.
+    pub(crate) fn builder(&self) -> EngineBuilder {
+        let mut builder = Engine::builder();
         for (key, value) in &self.set {
             builder = builder.set(key, value);
         }
@@ -64,7 +70,7 @@ impl EngineArgs {
         if let Some(folder) = &self.temp_directory {
             builder = builder.temp_directory(folder);
         }
-        builder.build().await
+        builder
     }
 }
 

@@ -115,8 +115,13 @@ pub(crate) fn show(text: &str) {
 
 /// Writes a line to standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes bytes to standard output.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut stdout = io::stdout();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::output(Path::new("-"), &error),

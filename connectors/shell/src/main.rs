@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod app;
 mod args;
 mod choices;
 mod commands;
@@ -88,6 +89,7 @@ fn run(runtimes: &mut Runtimes, cli: &Cli) -> Result<()> {
             return run_subcommand(runtimes, explain_json::run(engine(), arguments));
         }
         Some(Command::Drive(command)) => return drive::run(runtimes, &cli.engine, &command),
+        Some(Command::App(command)) => return app::run(runtimes, &cli.engine, &command),
         Some(Command::Completions { shell }) => return completions::print_script(shell),
         Some(Command::Man) => return completions::print_manual(),
         None => {}

@@ -20,6 +20,7 @@ use nearscan_remote::{
 use nearscan_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::applications::Hosted;
 use crate::{
     engine_args::EngineArgs,
     failure::{Failure, Result, print, say},
@@ -104,7 +105,12 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
     let hangup = on(SignalKind::hangup())?;
     let failed =
         |error: nearscan_remote::Error| exposed(&error).unwrap_or_else(|| Failure::work(&error));
-    let options = options_of(arguments, store)?;
+    let mut options = options_of(arguments, store)?;
+    let hosted = match &options.store {
+        Some(store) => Some(Hosted::open(engine, store, &drive).await?),
+        None => None,
+    };
+    options.applications = hosted.as_ref().and_then(Hosted::applications);
     tokio::spawn(renew(hangup, Arc::clone(&options.access), options.audit.clone()));
     let listener = Listener::bind(&arguments.listen).await.map_err(failed)?;
     options.check_exposure(listener.address()).map_err(failed)?;
