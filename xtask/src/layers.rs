@@ -84,6 +84,8 @@ const BEYOND: &[(&str, &[&str])] = &[
     (OPERATIONS, &["pushdown/applications", "pushdown/store"]),
     // It serves the applications of a store, if it is built with them, and no backend.
     (REMOTE, &["pushdown/applications"]),
+    // It is all that the program needs to know of applications: whether it has them.
+    (HOSTING, &["engine/operations", "pushdown/applications", "pushdown/remote", "pushdown/store"]),
     // It runs the kernels as they are and asks the time model about them: no SQL, no engine.
     (KERNEL_BENCHMARK, &["fpga_kernels/models", "pushdown/emulator"]),
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
@@ -138,6 +140,7 @@ const PLACES: &[(&str, Layer)] = &[
     ("connectors/flight_sql", L6),
     ("connectors/postgres", L6),
     ("connectors/cluster", L6),
+    (HOSTING, L7),
     (SQL_TESTS, L7),
     ("fuzz/queries", L7),
     (FAULTS, L7),
@@ -163,6 +166,7 @@ const OPERATIONS: &str = "engine/operations";
 const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
+const HOSTING: &str = "connectors/hosting";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
 const REMOTE: &str = "pushdown/remote";
