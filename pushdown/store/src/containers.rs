@@ -84,6 +84,17 @@ impl Store {
         })
     }
 
+    /// Makes a collection in a partition, without a quota, unless it is there.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such partition, or an error of the catalog.
+    pub fn ensure_collection(&self, path: &CollectionPath) -> Result<()> {
+        match self.create_collection(path, Quota::default()) {
+            Err(Error::Exists { .. }) => Ok(()),
+            made => made,
+        }
+    }
+
     /// Makes a collection in a partition.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow_flight::Action;
 use bytes::Bytes;
 use nearscan_store::{
-    Change, CollectionPath, Condition, Error, ObjectInfo, Owner, Reader, SYSTEM_PARTITION, Store,
+    Change, Condition, Error, ObjectInfo, Owner, Reader, SYSTEM_PARTITION, Store,
 };
 use prost::Message;
 use tonic::Status;
@@ -247,14 +247,6 @@ fn changes_of_clients(store: &Store, mut after: u64, limit: usize) -> Result<Vec
     }
 }
 
-/// Makes a collection, unless it is there.
-fn make_collection(store: &Store, path: &CollectionPath) -> Result<(), Error> {
-    match store.create_collection(path, nearscan_store::Quota::default()) {
-        Err(Error::Exists { .. }) => Ok(()),
-        made => made,
-    }
-}
-
 /// Copies what a reader reads to another object, whose collection is made if there is none.
 fn copy(
     store: &Store,
@@ -263,7 +255,7 @@ fn copy(
     condition: Condition,
 ) -> Result<ObjectInfo, Error> {
     let to = to.object_path()?;
-    make_collection(store, to.collection())?;
+    store.ensure_collection(to.collection())?;
     let mut writer = store.writer(&to, condition)?;
     let length = reader.info().length;
     let mut start = 0;

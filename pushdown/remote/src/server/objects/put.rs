@@ -9,7 +9,7 @@
 use nearscan_store::{Error, Store, Writer};
 use tonic::Status;
 
-use super::{Objects, blocking, make_collection};
+use super::{Objects, blocking};
 use crate::{
     convert::objects::condition_of,
     protocol::objects::{ObjectInfo as InfoMessage, Put},
@@ -36,7 +36,7 @@ impl Objects {
 fn begin(store: &Store, put: &Put) -> Result<Writer, Error> {
     let path = put.name.object_path()?;
     if put.makes_collection {
-        make_collection(store, path.collection())?;
+        store.ensure_collection(path.collection())?;
     }
     let mut writer = store.writer(&path, condition_of(put.expected))?;
     for (name, value) in &put.attributes {
