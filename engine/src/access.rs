@@ -101,6 +101,12 @@ impl Access {
         }
     }
 
+    /// Refuses to call what may change something, at a place that is not below an allowed root.
+    pub(crate) fn check_call(&self, what: &str, location: &str) -> Result<(), DataFusionError> {
+        self.check_write(what)?;
+        self.check_location(location)
+    }
+
     /// Refuses to change a setting that limits something, where that is refused.
     pub(crate) fn check_setting(&self, key: &str) -> Result<(), DataFusionError> {
         let is_limit = key != TIME_ZONE && LIMITS.iter().any(|prefix| key.starts_with(prefix));

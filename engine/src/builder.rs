@@ -25,6 +25,7 @@ use nearscan_optimizer::{
 };
 
 use crate::{
+    app_table::{self, AppFunction},
     cache_folder,
     drive_spec::{DriveScheme, DriveSpec},
     drives::{self, Opened, Opening},
@@ -182,7 +183,7 @@ impl EngineBuilder {
             options.catalog.default_catalog.clone(),
             default_catalog(&options.catalog.default_schema, &reads)?,
         );
-        let runtime = self.runtime(servers)?.build_arc()?;
+        let runtime = self.runtime(Arc::clone(&servers))?.build_arc()?;
         let files = ObjectStoreUrl::local_filesystem();
         runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::new(reads.clone())));
         let mut state = SessionStateBuilder::new()
@@ -206,6 +207,7 @@ impl EngineBuilder {
         LastPlanRule.install(&mut state);
         parquet::install(&mut state);
         let engine = Engine::new(state, catalogs, self.drives, reads);
+        engine.register_table_function(app_table::NAME, Arc::new(AppFunction::new(servers)));
         for (key, value) in self.settings {
             engine.set(&key, &value).await?;
         }

@@ -190,6 +190,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod app_table;
 mod builder;
 mod cache_folder;
 mod catalog;

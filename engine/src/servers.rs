@@ -83,29 +83,32 @@ impl Servers {
     }
 
     async fn connect(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
-        let failed = |kind, reason| ObjectError { kind, reason };
-        let parsed: Address = address
-            .parse()
-            .map_err(|error| failed(ObjectErrorKind::Invalid, format!("{error}")))?;
+        let of_task = address.to_owned();
         // It waits for the server.
-        let options = Options { files: FilesOf::Server, ..Options::default() };
-        let connecting =
-            SpawnedTask::spawn_blocking(move || RemoteDrive::connect(&parsed, options));
-        let connected = connecting.await.map_err(|error| error.to_string());
-        let connected = connected.map_err(|reason| failed(ObjectErrorKind::Failed, reason))?;
-        let drive = Arc::new(connected.map_err(|error| {
-            let kind = match &error {
-                RemoteError::Denied { .. } => ObjectErrorKind::Denied,
-                RemoteError::Unreachable { .. } => ObjectErrorKind::Unreachable,
-                RemoteError::Refused { .. }
-                | RemoteError::Threads(_)
-                | RemoteError::Listen { .. }
-                | RemoteError::Exposed { .. }
-                | RemoteError::Serve { .. }
-                | RemoteError::Host { .. } => ObjectErrorKind::Refused,
-            };
-            failed(kind, error.to_string())
-        })?);
+        let connecting = SpawnedTask::spawn_blocking(move || open(&of_task));
+        let failed = |reason| ObjectError { kind: ObjectErrorKind::Failed, reason };
+        let drive = connecting.await.map_err(|error| failed(error.to_string()))??;
+        self.drives.attach(address, Arc::<RemoteDrive>::clone(&drive) as Arc<dyn Drive>);
+        Ok(drive)
+    }
+
+    /// The servers to which there are connections, by their addresses.
+    pub(crate) fn connected(&self) -> Vec<(String, Arc<RemoteDrive>)> {
+        let by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let connected = by_address
+            .iter()
+            .filter_map(|(address, it)| Some((address.clone(), it.get()?.clone())));
+        connected.collect()
+    }
+
+    /// The server at an address, to which a connection is made on this thread if there is none.
+    pub(crate) fn connect_now(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
+        let known = self.connected().into_iter().find(|(it, _)| it == address);
+        if let Some((_, server)) = known {
+            return Ok(server);
+        }
+        let drive = open(address)?;
+        self.add(address, Arc::clone(&drive));
         self.drives.attach(address, Arc::<RemoteDrive>::clone(&drive) as Arc<dyn Drive>);
         Ok(drive)
     }
@@ -119,6 +122,28 @@ impl Servers {
             Box::pin(async move { servers.objects(&address).await })
         })
     }
+}
+
+/// Connects to the server at an address, and waits for it.
+fn open(address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
+    let failed = |kind, reason| ObjectError { kind, reason };
+    let parsed: Address =
+        address.parse().map_err(|error| failed(ObjectErrorKind::Invalid, format!("{error}")))?;
+    let options = Options { files: FilesOf::Server, ..Options::default() };
+    let connected = RemoteDrive::connect(&parsed, options).map(Arc::new);
+    connected.map_err(|error| {
+        let kind = match &error {
+            RemoteError::Denied { .. } => ObjectErrorKind::Denied,
+            RemoteError::Unreachable { .. } => ObjectErrorKind::Unreachable,
+            RemoteError::Refused { .. }
+            | RemoteError::Threads(_)
+            | RemoteError::Listen { .. }
+            | RemoteError::Exposed { .. }
+            | RemoteError::Serve { .. }
+            | RemoteError::Host { .. } => ObjectErrorKind::Refused,
+        };
+        failed(kind, error.to_string())
+    })
 }
 
 /// The `HOST:PORT` of a URL.

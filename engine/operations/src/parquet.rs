@@ -159,6 +159,7 @@ enum State {
 impl TableWriter {
     fn new(store: &Store, target: Target, schema: SchemaRef) -> Result<Self, Refusal> {
         let Target { path, condition, layout } = target;
+        store.ensure_collection(path.collection())?;
         let writer = store.writer(&path, condition)?;
         let failed = Failed::default();
         let file = ObjectFile { writer, failed: failed.clone() };

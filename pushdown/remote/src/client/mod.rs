@@ -297,6 +297,23 @@ impl RemoteDrive {
         RemoteApplications::new(Arc::clone(&self.shared))
     }
 
+    /// The schema of an application's table, as [`RemoteApplications::schema`] does, for callers
+    /// that are not asynchronous. It waits on this thread, at most as long as the application may
+    /// take.
+    ///
+    /// # Errors
+    /// Those of [`RemoteApplications::run`].
+    pub fn application_schema(
+        &self,
+        name: &str,
+        arguments: &[String],
+    ) -> Result<Vec<u8>, ApplicationError> {
+        let (applications, name) = (self.applications(), name.to_owned());
+        let arguments = arguments.to_vec();
+        let asked = wait(&self.handle, async move { applications.schema(&name, &arguments).await });
+        asked.unwrap_or_else(|| Err(ApplicationError::unreachable(no_answer().to_string())))
+    }
+
     /// The epoch that the drive is known to be in.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl ApplicationError {
         Self { kind, reason: reason_of(status) }
     }
 
-    pub(super) fn unreachable(reason: String) -> Self {
+    pub(in crate::client) fn unreachable(reason: String) -> Self {
         Self { kind: ApplicationErrorKind::Unreachable, reason }
     }
 
