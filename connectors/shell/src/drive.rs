@@ -2,11 +2,6 @@
 //! Implements `nearscan drive`: it lists and describes drives, checks and benchmarks one, and
 //! serves one to other programs.
 
-#[cfg(feature = "applications")]
-mod applications;
-#[cfg(not(feature = "applications"))]
-#[path = "drive/without_applications.rs"]
-mod applications;
 mod bench;
 mod check;
 mod grant;

@@ -5,8 +5,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use nearscan_hosting::{Error, new_application};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, print};
 
 /// Options of a new application.
 #[derive(Debug, Clone, Args)]
@@ -46,52 +47,27 @@ pub(crate) struct PackArgs {
 }
 
 /// Writes the files of a new application.
-#[cfg(feature = "applications")]
 pub(super) fn new(arguments: &NewArgs) -> Result<()> {
-    use nearscan_applications::{Language as Known, new_application};
     let language = match arguments.language {
-        Language::C => Known::C,
-        Language::Python => Known::Python,
-        Language::Rust => Known::Rust,
+        Language::C => nearscan_hosting::Language::C,
+        Language::Python => nearscan_hosting::Language::Python,
+        Language::Rust => nearscan_hosting::Language::Rust,
     };
     let NewArgs { name, folder, .. } = arguments;
     let folder = folder.clone().unwrap_or_else(|| name.into());
     new_application(&folder, language, name).map_err(|error| usage(&error))?;
-    crate::failure::print(&format!("{name} is in {}; `make` there builds it", folder.display()))
+    print(&format!("{name} is in {}; `make` there builds it", folder.display()))
 }
 
 /// Makes a component.
-#[cfg(feature = "applications")]
 pub(super) fn pack(arguments: &PackArgs) -> Result<()> {
     let PackArgs { module, component } = arguments;
     let bytes = std::fs::read(module);
     let bytes = bytes.map_err(|error| Failure::input(&module.display().to_string(), &error))?;
-    let packed = nearscan_applications::pack(&bytes).map_err(|error| usage(&error))?;
+    let packed = nearscan_hosting::pack(&bytes).map_err(|error| usage(&error))?;
     std::fs::write(component, packed).map_err(|error| Failure::output(component, &error))
 }
 
-#[cfg(feature = "applications")]
-fn usage(error: &nearscan_applications::Error) -> Failure {
+fn usage(error: &Error) -> Failure {
     Failure::Usage(format!("error: {error}"))
-}
-
-#[cfg(not(feature = "applications"))]
-pub(super) fn new(arguments: &NewArgs) -> Result<()> {
-    let NewArgs { name: _, language: _, folder: _ } = arguments;
-    without()
-}
-
-#[cfg(not(feature = "applications"))]
-pub(super) fn pack(arguments: &PackArgs) -> Result<()> {
-    let PackArgs { module: _, component: _ } = arguments;
-    without()
-}
-
-#[cfg(not(feature = "applications"))]
-fn without() -> Result<()> {
-    Err(Failure::Usage(
-        "error: this program was built without applications\n  \
-         hint: build it with --features applications"
-            .to_owned(),
-    ))
 }

@@ -13,6 +13,7 @@ use std::{
 use clap::{Args, ValueHint};
 use nearscan::serving::{leave, open_drive};
 use nearscan_drive::Drive;
+use nearscan_hosting::Hosted;
 use nearscan_remote::{
     Address, Allowed, Exposure, LinkLimit, Listener, ServerOptions, ServerTls, access::Access,
     audit::Audit, serve as serve_drive, serve_hosted,
@@ -20,7 +21,6 @@ use nearscan_remote::{
 use nearscan_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::applications::Hosted;
 use crate::{
     engine_args::EngineArgs,
     failure::{Failure, Result, print, say},
@@ -107,7 +107,10 @@ pub(crate) async fn serve(engine: &EngineArgs, arguments: &ServeArgs) -> Result<
         |error: nearscan_remote::Error| exposed(&error).unwrap_or_else(|| Failure::work(&error));
     let mut options = options_of(arguments, store)?;
     let hosted = match &options.store {
-        Some(store) => Some(Hosted::open(engine, store, &drive).await?),
+        Some(store) => {
+            let opened = Hosted::open(engine.builder(), threads, store, &drive).await;
+            Some(opened.map_err(|error| wrong(&error))?)
+        }
         None => None,
     };
     options.applications = hosted.as_ref().and_then(Hosted::applications);

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
+mod apps;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod card;

@@ -52,7 +52,7 @@ pub(crate) fn serve(folder: &Path, drive: &str, listen: &str) -> (Running, Strin
 }
 
 /// The same with other options.
-fn serve_with(folder: &Path, options: &[&str], listen: &str) -> (Running, String) {
+pub(crate) fn serve_with(folder: &Path, options: &[&str], listen: &str) -> (Running, String) {
     let mut child = command(folder)
         .args(["drive", "serve", "--listen", listen])
         .args(options)
