@@ -2,13 +2,13 @@
 //! Runs the streams that put an object, and those of applications: installing, calling, tables and
 //! notices. Each is recorded when it begins and when it has ended, also if its client leaves.
 
-use std::{iter, sync::Arc};
+use std::{iter, pin::Pin, sync::Arc};
 
-use arrow_flight::PutResult;
+use arrow_flight::{FlightData, PutResult};
 use futures::{StreamExt, stream};
 use prost::Message;
 use tokio::sync::{mpsc, oneshot};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream as Messages, wrappers::ReceiverStream};
 use tonic::Status;
 
 use super::{
@@ -17,7 +17,6 @@ use super::{
     gate::{Admitted, Caller, Need},
     incoming::Incoming,
     objects::Objects,
-    service::{Parts, STREAM_BYTES, to_its_end},
     session::WAITING_MESSAGES,
 };
 use crate::{
@@ -25,8 +24,22 @@ use crate::{
         applications::{Answered, Install, RUN, Run, Stream},
         objects::Put,
     },
-    results,
+    results::{self, PART_BYTES_MAX},
 };
+
+/// Bytes of a stream that are on their way at once.
+pub(super) const STREAM_BYTES: u64 = (WAITING_MESSAGES * PART_BYTES_MAX) as u64;
+
+/// The messages of a stream to a client.
+pub(super) type Answers<T> = Pin<Box<dyn Messages<Item = Result<T, Status>> + Send>>;
+
+/// Waits for a request that goes on to its end, and is recorded, also if its client leaves.
+pub(super) async fn to_its_end<T: Send + 'static>(
+    request: impl Future<Output = Result<T, Status>> + Send + 'static,
+) -> Result<T, Status> {
+    let ended = tokio::spawn(request).await;
+    ended.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
+}
 
 fn left() -> Status {
     Status::cancelled("the client has left")
@@ -82,7 +95,7 @@ pub(super) async fn run(
     caller: Caller,
     run: Run,
     parts: Incoming,
-) -> Result<Parts, Status> {
+) -> Result<Answers<FlightData>, Status> {
     if served.stage() > Stage::Serving {
         return Err(ending());
     }
@@ -92,8 +105,9 @@ pub(super) async fn run(
     let (answer, admitted) = to_its_end(async move {
         let _running = Running::enter(&served);
         let length = run.length;
+        let running = served.applications.run(run, admitted.reach(), parts, &served.budget);
         let answer = tokio::select! {
-            answer = served.applications.run(run, admitted.reach(), parts, &served.budget) => answer,
+            answer = running => answer,
             _ = gone => Err(left()),
             () = served.reached(Stage::Ending) => Err(ending()),
         };
@@ -111,7 +125,7 @@ pub(super) async fn run(
 }
 
 /// Sends a table or notices. They end when their client leaves.
-pub(super) fn send(served: Arc<Served>, admitted: Admitted, stream: Stream) -> Parts {
+pub(super) fn send(served: Arc<Served>, admitted: Admitted, stream: Stream) -> Answers<FlightData> {
     let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
     drop(outgoing.try_send(Ok(results::schema_message())));
     drop(tokio::spawn(async move {

@@ -2,7 +2,7 @@
 //! Implements the Flight service: actions, one exchange for each session and each call of an
 //! application, and the streams of objects. Flight's methods for tables are not offered.
 
-use std::{ffi::OsString, os::unix::ffi::OsStringExt, pin::Pin, sync::Arc};
+use std::{ffi::OsString, os::unix::ffi::OsStringExt, sync::Arc};
 
 use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo,
@@ -15,11 +15,12 @@ use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{FileRef, Placement, Refusal, SessionSpec};
 use prost::Message;
 use tokio::sync::{Mutex, mpsc};
-use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Served, Stage, calls,
+    Served, Stage,
+    calls::{self, Answers, STREAM_BYTES, to_its_end},
     gate::{Admitted, Gate, Need, Reach},
     incoming::{Incoming, first},
     objects::Objects,
@@ -34,11 +35,7 @@ use crate::{
         applications::{INSTALL, RUN},
         objects::{ObjectName, Read},
     },
-    results::PART_BYTES_MAX,
 };
-
-/// Bytes of a stream that are on their way at once.
-pub(super) const STREAM_BYTES: u64 = (WAITING_MESSAGES * PART_BYTES_MAX) as u64;
 
 /// Epochs that a drive that was started anew may be behind those that its clients have seen.
 const EPOCHS_BEHIND_MAX: u64 = 1024;
@@ -51,11 +48,6 @@ pub(super) struct Service {
     /// Held while the epoch is changed.
     epoch: Arc<Mutex<()>>,
 }
-
-/// The messages of a stream to a client.
-pub(super) type Parts = Answers<FlightData>;
-
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Service {
     pub(super) fn new(served: Arc<Served>, gate: Gate) -> Self {
@@ -374,14 +366,6 @@ impl FlightService for Service {
         };
         Ok(Response::new(stream::iter([Ok(result)]).boxed()))
     }
-}
-
-/// Waits for a request that goes on to its end, and is recorded, also if its client leaves.
-pub(super) async fn to_its_end<T: Send + 'static>(
-    request: impl Future<Output = Result<T, Status>> + Send + 'static,
-) -> Result<T, Status> {
-    let ended = tokio::spawn(request).await;
-    ended.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
 }
 
 /// Messages on their way to a client, whose request runs as long as they do.
