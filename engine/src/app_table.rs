@@ -19,7 +19,10 @@ use std::{
 
 use bytes::Bytes;
 use datafusion::{
-    arrow::{array::RecordBatch, buffer::Buffer, datatypes::SchemaRef, ipc::reader::StreamDecoder},
+    arrow::{
+        array::RecordBatch, buffer::Buffer, datatypes::SchemaRef, error::ArrowError,
+        ipc::reader::StreamDecoder,
+    },
     catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider, streaming::StreamingTable},
     common::{DataFusionError, Result, ScalarValue, plan_err},
     execution::TaskContext,
@@ -91,6 +94,7 @@ impl TableFunctionImpl for AppFunction {
         let stated = stated.map_err(|error| call.failed(&error))?;
         let mut decoder = StreamDecoder::new();
         call.decode(&mut decoder, &mut Buffer::from(stated))?;
+        decoder.finish().map_err(|error| call.no_stream(&error))?;
         let Some(schema) = decoder.schema() else {
             return Err(call.failed(&"it has stated no schema"));
         };
@@ -141,7 +145,11 @@ impl Call {
     ) -> Result<Option<RecordBatch>> {
         let decoded = catch_unwind(AssertUnwindSafe(|| decoder.decode(buffer)));
         let decoded = decoded.map_err(|_| self.failed(&"its batch is inconsistent"))?;
-        decoded.map_err(|error| self.failed(&format!("it sends no Arrow IPC stream: {error}")))
+        decoded.map_err(|error| self.no_stream(&error))
+    }
+
+    fn no_stream(&self, error: &ArrowError) -> DataFusionError {
+        self.failed(&format!("it sends no Arrow IPC stream: {error}"))
     }
 
     /// The batches of the call, which begins now.
@@ -188,7 +196,11 @@ impl Incoming {
             let piece = self.reading.next().await;
             match piece.map_err(|error| self.call.failed(&error))? {
                 Some(piece) => self.buffer = Buffer::from(piece),
-                None => return Ok(None),
+                None => {
+                    let finished = self.decoder.finish();
+                    finished.map_err(|error| self.call.no_stream(&error))?;
+                    return Ok(None);
+                }
             }
         }
     }

@@ -107,6 +107,8 @@ const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     (REMOTE, &["pushdown/emulator"]),
     // A drive over XRT needs a model of the card; in the program the engine connects the two.
     ("pushdown/xrt", &["pushdown/emulator"]),
+    // A table of an application is read from a server.
+    (OPERATIONS, &["pushdown/remote"]),
 ];
 
 /// The layer of every folder that holds a crate, or will.

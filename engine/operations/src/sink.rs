@@ -11,10 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream;
 use nearscan::{
-    arrow::{
-        array::RecordBatch, buffer::Buffer, datatypes::SchemaRef, error::ArrowError,
-        ipc::reader::StreamDecoder,
-    },
+    arrow::{array::RecordBatch, buffer::Buffer, datatypes::SchemaRef, ipc::reader::StreamDecoder},
     datafusion::{
         catalog::streaming::StreamingTable,
         common::DataFusionError,
@@ -118,10 +115,13 @@ fn decode(
     decoder: &mut StreamDecoder,
     buffer: &mut Buffer,
 ) -> Result<Option<RecordBatch>, Refusal> {
-    let invalid = |reason: String| Refusal::Invalid(format!("no Arrow IPC stream: {reason}"));
     let decoded = catch_unwind(AssertUnwindSafe(|| decoder.decode(buffer)));
-    let decoded = decoded.map_err(|_| invalid("the batch is inconsistent".to_owned()))?;
-    decoded.map_err(|error: ArrowError| invalid(error.to_string()))
+    let decoded = decoded.map_err(|_| no_stream(&"the batch is inconsistent"))?;
+    decoded.map_err(|error| no_stream(&error))
+}
+
+fn no_stream(reason: &dyn fmt::Display) -> Refusal {
+    Refusal::Invalid(format!("no Arrow IPC stream: {reason}"))
 }
 
 #[async_trait]
@@ -151,6 +151,7 @@ impl Sink for ParquetSink {
     }
 
     async fn commit(mut self: Box<Self>) -> Result<ObjectInfo, Refusal> {
+        self.decoder.finish().map_err(|error| no_stream(&error))?;
         match mem::replace(&mut self.state, State::Failed) {
             State::Writing { batches, object } => {
                 // The object's task says why it takes no more.

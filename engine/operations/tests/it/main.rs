@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests the operations on tables over a store and a CPU drive.
 
+mod function;
+#[path = "../../../../pushdown/applications/tests/it/guest.rs"]
+mod guest;
 mod make;
 mod scan;
 

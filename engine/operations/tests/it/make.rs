@@ -149,6 +149,7 @@ async fn sink_that_is_dropped_leaves_nothing() {
 #[rstest]
 #[case::no_stream(b"this is no Arrow stream, and longer than a header".to_vec())]
 #[case::nothing(Vec::new())]
+#[case::cut_off(stream(&batch())[..300].to_vec())]
 #[case::damaged({
     let mut bytes = stream(&batch());
     let middle = bytes.len() / 2;
