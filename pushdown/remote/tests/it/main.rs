@@ -8,6 +8,7 @@ mod certificates;
 mod conformance;
 mod dead_peers;
 mod host;
+mod in_store;
 mod lifecycle;
 mod link;
 mod listener;
