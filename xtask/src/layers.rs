@@ -117,6 +117,8 @@ const PLACES: &[(&str, Layer)] = &[
     // Numbers in, a tree out: it imports nothing, and only rules over plans have a use for it.
     ("engine/join_order", L2),
     (CONFORMANCE, L2),
+    // Bytes in, the same bytes out: it imports nothing, and only tests and fuzzers have a use for it.
+    (LINKS, L2),
     // Calls components that come with rights to objects: it sits on the store, and what it has of
     // tables it is given by the engine.
     ("pushdown/applications", L3),
@@ -156,6 +158,8 @@ const ENGINE: &str = "engine";
 const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
+/// Links that break, for the tests of what talks over them.
+const LINKS: &str = "fuzz/links";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
 /// The report of a test that could not run; any crate's tests may import it.
