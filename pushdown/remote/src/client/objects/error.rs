@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines why a request about an object fails.
 
+use std::error::Error as _;
+
 use tonic::{Code, Status};
 
 use crate::client::connection::reason_of;
@@ -45,6 +47,8 @@ pub struct ObjectError {
 impl ObjectError {
     pub(super) fn of(status: &Status) -> Self {
         let kind = match status.code() {
+            // What a server says has no source: this is from the connection, whatever its code.
+            _ if status.source().is_some() => ObjectErrorKind::Unreachable,
             Code::NotFound => ObjectErrorKind::NotFound,
             Code::AlreadyExists => ObjectErrorKind::Exists,
             Code::Aborted => ObjectErrorKind::Conflict,
