@@ -11,6 +11,7 @@ mod host;
 mod in_store;
 mod lifecycle;
 mod link;
+mod link_faults;
 mod listener;
 mod messages;
 mod objects;
