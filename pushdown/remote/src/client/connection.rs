@@ -53,6 +53,8 @@ pub(super) struct Connection {
     pub(super) instance: Bytes,
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
+    /// What the client adds to the epochs of this run, so that they are behind those of runs before.
+    epochs_before: u64,
     epoch: watch::Sender<u64>,
     /// The reason why it was lost, once it is.
     lost: watch::Sender<Option<String>>,
@@ -101,8 +103,6 @@ async fn try_open(
         protocol_major: PROTOCOL_MAJOR,
         protocol_minor: PROTOCOL_MINOR,
         format_major: FORMAT_MAJOR.into(),
-        instance_before: before.map_or_else(Bytes::new, |before| before.instance.clone()),
-        epoch_before: before.map_or(0, Connection::epoch),
     };
     let refused = |status: Status| match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => {
@@ -115,11 +115,18 @@ async fn try_open(
     };
     let welcome: Welcome = act(&flight, action::CONNECT, &hello).await.map_err(refused)?;
     let uuid = Uuid::from_slice(&welcome.drive_uuid).unwrap_or_default();
+    let epochs_before = match before {
+        None => 0,
+        Some(before) if before.instance == welcome.instance => before.epochs_before,
+        // The drive of another run counts from the start.
+        Some(before) => before.epoch().saturating_add(1),
+    };
     let connection = Connection {
         flight,
         instance: welcome.instance,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
-        epoch: watch::Sender::new(welcome.epoch),
+        epochs_before,
+        epoch: watch::Sender::new(epochs_before.saturating_add(welcome.epoch)),
         lost: watch::Sender::new(None),
         suspect: Notify::new(),
         placements: Mutex::default(),
@@ -263,11 +270,18 @@ impl Connection {
     pub(super) async fn reset(&self, limit: Duration) -> Result<u64, Refusal> {
         let health: Health = self.call(action::RESET, &self.ask(), limit).await?;
         self.note_epoch(health.epoch);
-        Ok(health.epoch)
+        Ok(self.epoch_of(health.epoch))
     }
 
-    /// Takes note of an epoch; of two answers that cross each other the later epoch counts.
-    fn note_epoch(&self, epoch: u64) {
+    /// An epoch of the server as the client counts them.
+    pub(super) fn epoch_of(&self, of_server: u64) -> u64 {
+        self.epochs_before.saturating_add(of_server)
+    }
+
+    /// Takes note of an epoch of the server; of two answers that cross each other the later epoch
+    /// counts.
+    fn note_epoch(&self, of_server: u64) {
+        let epoch = self.epoch_of(of_server);
         self.epoch.send_if_modified(|known| {
             let is_later = epoch > *known;
             *known = epoch.max(*known);

@@ -86,7 +86,7 @@ async fn try_open(
         let message = incoming.message().await?;
         let message = message.ok_or_else(|| Status::internal("the session was not opened"))?;
         match read(&message)? {
-            Some(Event::Opened(opened)) => break opened.epoch,
+            Some(Event::Opened(opened)) => break connection.epoch_of(opened.epoch),
             // The schema, or what a newer server says.
             None => {}
             Some(Event::Ended(_)) => {
