@@ -40,6 +40,7 @@ mod host;
 pub mod link;
 mod object_store;
 mod protocol;
+mod recent;
 mod results;
 mod server;
 

@@ -3,11 +3,10 @@
 //! task that detects its end and opens the next.
 
 use std::{
-    collections::HashMap,
     error::Error as _,
     os::unix::ffi::OsStrExt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -34,9 +33,10 @@ use crate::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, Welcome, action, objects::ObjectName,
     },
+    recent::Recent,
 };
 
-/// Files whose place is remembered; then all are forgotten.
+/// Files whose place is remembered.
 const PLACEMENTS_MAX: usize = 1 << 16;
 
 /// Connections of this process, so that each has a number of its own.
@@ -60,7 +60,7 @@ pub(super) struct Connection {
     lost: watch::Sender<Option<String>>,
     /// Notified of an error on the connection: the server is then pinged at once.
     pub(super) suspect: Notify,
-    placements: Mutex<HashMap<FileRef, u64>>,
+    placements: Mutex<Recent<FileRef, u64>>,
 }
 
 /// The facts about a drive after the first messages.
@@ -129,7 +129,7 @@ async fn try_open(
         epoch: watch::Sender::new(epochs_before.saturating_add(welcome.epoch)),
         lost: watch::Sender::new(None),
         suspect: Notify::new(),
-        placements: Mutex::default(),
+        placements: Mutex::new(Recent::new(PLACEMENTS_MAX)),
     };
     let ask = connection.ask();
     let snapshot: protocol::Snapshot =
@@ -231,9 +231,18 @@ impl Connection {
         }
     }
 
+    fn placements(&self) -> MutexGuard<'_, Recent<FileRef, u64>> {
+        self.placements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The number of a file whose place was requested before.
     pub(super) fn known_file(&self, file: &FileRef) -> Option<u64> {
-        self.placements.lock().unwrap_or_else(PoisonError::into_inner).get(file).copied()
+        self.placements().get(file).copied()
+    }
+
+    /// Forgets the places of files by their numbers here, so that the server is asked again.
+    pub(super) fn forget_files(&self, file_ids: &[u64]) {
+        self.placements().retain(|_, file_id| !file_ids.contains(file_id));
     }
 
     pub(super) async fn locate(
@@ -254,11 +263,7 @@ impl Connection {
             let reason = format!("the server's number for it is too large: {file_id}");
             return Ok(Placement::NotHere { reason });
         };
-        let mut placements = self.placements.lock().unwrap_or_else(PoisonError::into_inner);
-        if placements.len() >= PLACEMENTS_MAX {
-            placements.clear();
-        }
-        placements.insert(file, file_id);
+        self.placements().insert(file, file_id);
         Ok(Placement::Here { file_id })
     }
 

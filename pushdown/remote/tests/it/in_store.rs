@@ -153,6 +153,7 @@ pub(crate) struct Counted {
     pub(crate) drive: Arc<Emulator>,
     sessions: Mutex<Vec<Weak<dyn Session>>>,
     budget: Mutex<Option<Arc<dyn Budget>>>,
+    located: AtomicU64,
 }
 
 impl Counted {
@@ -161,7 +162,13 @@ impl Counted {
             drive: Arc::new(drive),
             sessions: Mutex::default(),
             budget: Mutex::default(),
+            located: AtomicU64::new(0),
         })
+    }
+
+    /// How often it was asked where a file is.
+    pub(crate) fn located(&self) -> u64 {
+        self.located.load(Ordering::SeqCst)
     }
 
     /// Sessions of queries that are open.
@@ -197,6 +204,7 @@ impl Drive for Counted {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
+        self.located.fetch_add(1, Ordering::SeqCst);
         self.drive.locate(file)
     }
 

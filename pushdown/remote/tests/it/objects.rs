@@ -4,9 +4,11 @@
 use std::{ops::Range, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use nearscan_conformance::sample::Sample;
+use nearscan_command::InputRef;
+use nearscan_conformance::sample::{Sample, session};
 use nearscan_cpu::CpuDrive;
-use nearscan_drive::{Drive, FileRef, Placement};
+use nearscan_drive::{Drive, Failure, FileRef, Outcome, Placement};
+use nearscan_emulator::{Config, Emulator};
 use nearscan_remote::{More, ObjectErrorKind, RemoteDrive, RemoteStore, ServerOptions};
 use nearscan_store::{CollectionPath, Condition, ObjectPath, Quota, Store};
 use object_store::{
@@ -14,7 +16,10 @@ use object_store::{
 };
 use rstest::rstest;
 
-use crate::bench::{Place, Served, Way, eventually, is_empty, options, wait};
+use crate::{
+    bench::{Place, Served, Way, eventually, is_empty, numbered, options, run, wait},
+    in_store::Counted,
+};
 
 /// A server of a new store, with a CPU drive.
 pub(crate) struct WithObjects {
@@ -244,6 +249,62 @@ fn drive_holds_the_objects_of_its_server_as_they_are_now() {
     // Files of the server are no one's business.
     let sample = Sample::common(10);
     not_here(&sample.file(), "no files");
+}
+
+/// A server of an emulated drive with these faults, and the object `c/sample` of its store.
+struct WithSample {
+    drive: Arc<Counted>,
+    served: Served,
+    store: Store,
+    sample: Sample,
+}
+
+impl WithSample {
+    fn start(faults: &str) -> Self {
+        let place = Place::new(Way::Tcp);
+        let store = Store::open(&place.folder.path().join("store")).unwrap();
+        let collection = CollectionPath::in_default("c").unwrap();
+        store.create_collection(&collection, Quota::default()).unwrap();
+        let drive =
+            Counted::new(Emulator::open(Config::from_parameters([("faults", faults)]).unwrap()));
+        let options = ServerOptions { store: Some(store.clone()), ..ServerOptions::default() };
+        let served = Served::with(Arc::<Counted>::clone(&drive), place, options);
+        let with_sample = Self { drive, served, store, sample: Sample::common(100) };
+        with_sample.put();
+        with_sample
+    }
+
+    /// Puts the object, again with another version.
+    fn put(&self) {
+        let bytes = std::fs::read(self.sample.file().path).unwrap();
+        self.store.put(&object("sample"), &bytes, Condition::Always).unwrap();
+    }
+
+    /// The sum of the sample as the object that `file` is.
+    fn run(&self, drive: &RemoteDrive, file: &FileRef) -> Outcome {
+        let Placement::Here { file_id: placed } = drive.locate(file) else { panic!("{file}") };
+        let session = session(drive);
+        let mut command = self.sample.sum(&*self.drive.drive, numbered(&*session));
+        for input in &mut command.unit.inputs {
+            if let InputRef::FileRange { file_id, version, .. } = input {
+                (*file_id, *version) = (placed, file.version);
+            }
+        }
+        run(&*session, &command).outcome
+    }
+}
+
+#[test]
+fn client_asks_again_where_an_object_is_once_a_command_could_not_read_it() {
+    let server = WithSample::start("read_error@0");
+    let drive = server.served.connect();
+    let file = file_of(&drive, &server.served, "sample");
+    let failed = server.run(&drive, &file);
+    assert!(matches!(failed, Outcome::Failed(Failure::Read { .. })), "{failed:?}");
+    for _ in 0..2 {
+        assert!(matches!(server.run(&drive, &file), Outcome::Finished(_)));
+    }
+    assert_eq!(server.drive.located(), 2, "once again after the failure, and not after that");
 }
 
 /// Runs a test of object stores in a collection of its own.

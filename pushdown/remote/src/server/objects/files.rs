@@ -10,10 +10,7 @@
 //! - A command reads the version of the object that its client has seen: the bytes of that version
 //!   never change in its file, and a file that another version took the place of is gone.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nearscan_command::{InputRef, Version};
 use nearscan_drive::{Drive, FileRef, Placement, Work};
@@ -21,35 +18,39 @@ use nearscan_store::Error;
 use tonic::Status;
 
 use super::{Objects, blocking};
-use crate::protocol::{Located, objects::ObjectName};
+use crate::{
+    protocol::{Located, objects::ObjectName},
+    recent::Recent,
+};
 
-/// Versions that are remembered; then all are forgotten, and clients are told that theirs are
-/// stale.
+/// Versions that are remembered. One that was not used for long is forgotten: its clients hear that
+/// it is stale, and locate it again.
 const VERSIONS_MAX: usize = 1 << 16;
 
-/// The versions of files by the number of the file and the version of the object.
-#[derive(Debug, Default)]
+/// The number of a file at the drive, and the version of the object that it was.
+type Key = (u64, Version);
+
+/// The versions of files by the versions of objects.
+#[derive(Debug)]
 pub(in crate::server) struct Files {
-    versions: Mutex<HashMap<(u64, Version), Version>>,
+    versions: Mutex<Recent<Key, Version>>,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self { versions: Mutex::new(Recent::new(VERSIONS_MAX)) }
+    }
 }
 
 impl Files {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(u64, Version), Version>> {
+    fn lock(&self) -> MutexGuard<'_, Recent<Key, Version>> {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn remember(&self, file_id: u64, of_object: Version, of_file: Version) {
-        let mut versions = self.lock();
-        if versions.len() >= VERSIONS_MAX {
-            versions.clear();
-        }
-        versions.insert((file_id, of_object), of_file);
     }
 
     /// Puts versions of files in the place of those of objects. One that is not known stays, so
     /// that the drive finds it stale.
     pub(in crate::server) fn translate(&self, work: &mut Work) {
-        let versions = self.lock();
+        let mut versions = self.lock();
         for input in work.inputs_mut() {
             match input {
                 InputRef::FileRange { file_id, version, .. } => {
@@ -100,7 +101,7 @@ impl Objects {
         .await?;
         Ok(match found {
             Ok((file_id, of_file)) => {
-                self.files.remember(file_id, version, of_file);
+                self.files.lock().insert((file_id, version), of_file);
                 Located { file_id: Some(file_id), reason: String::new() }
             }
             Err(reason) => Located { file_id: None, reason },
