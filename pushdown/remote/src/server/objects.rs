@@ -28,7 +28,7 @@ use crate::{
         },
     },
 };
-pub(super) use files::Files;
+pub(super) use files::{Files, Inputs};
 
 /// Bytes that a copy moves at once.
 const COPY_BYTES: u64 = 4 << 20;

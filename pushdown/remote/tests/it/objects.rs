@@ -307,6 +307,53 @@ fn client_asks_again_where_an_object_is_once_a_command_could_not_read_it() {
     assert_eq!(server.drive.located(), 2, "once again after the failure, and not after that");
 }
 
+#[test]
+fn object_that_was_replaced_is_stale_by_its_name_and_then_not_there() {
+    let server = WithSample::start("");
+    let drive = server.served.connect();
+    let file = file_of(&drive, &server.served, "sample");
+    assert!(matches!(server.run(&drive, &file), Outcome::Finished(_)));
+    server.put();
+    // Only the server knows: the client remembers where the version was.
+    let path = "object default/c/sample".to_owned();
+    match server.run(&drive, &file) {
+        Outcome::Failed(Failure::Stale { path: named } | Failure::Read { path: named, .. }) => {
+            assert_eq!(named, path);
+        }
+        outcome => panic!("{outcome:?}"),
+    }
+    let placement = drive.locate(&file);
+    assert!(
+        matches!(&placement, Placement::NotHere { reason } if reason.contains("has changed")),
+        "{placement:?}"
+    );
+}
+
+/// The drive holds the files of another folder only.
+#[test]
+fn reason_why_a_drive_does_not_hold_an_object_names_no_file_of_the_server() {
+    let place = Place::new(Way::Tcp);
+    let (elsewhere, root) = (tempfile::tempdir().unwrap(), place.folder.path().join("store"));
+    let store = Store::open(&root).unwrap();
+    let collection = CollectionPath::in_default("c").unwrap();
+    store.create_collection(&collection, Quota::default()).unwrap();
+    store.put(&object("t"), b"bytes", Condition::Always).unwrap();
+    let folder = elsewhere.path().display().to_string();
+    let emulator = Emulator::open(Config::from_parameters([("root", &*folder)]).unwrap());
+    let options = ServerOptions { store: Some(store), ..ServerOptions::default() };
+    let served = Served::with(Arc::new(emulator), place, options);
+    let drive = served.connect();
+    match drive.locate(&file_of(&drive, &served, "t")) {
+        Placement::NotHere { reason } => {
+            assert!(reason.contains("object default/c/t"), "{reason}");
+            for secret in [folder, root.display().to_string()] {
+                assert!(!reason.contains(&secret), "{reason}");
+            }
+        }
+        Placement::Here { .. } => panic!("it is there"),
+    }
+}
+
 /// Runs a test of object stores in a collection of its own.
 fn in_collection(test: impl AsyncFn(&PrefixStore<RemoteStore>)) {
     let server = WithObjects::start(Way::Tcp);

@@ -9,11 +9,12 @@
 //!
 //! - A command reads the version of the object that its client has seen: the bytes of that version
 //!   never change in its file, and a file that another version took the place of is gone.
+//! - Clients hear of objects only, and of no path of this machine.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nearscan_command::{InputRef, Version};
-use nearscan_drive::{Drive, FileRef, Placement, Work};
+use nearscan_drive::{Drive, Failure, FileRef, Placement, Work};
 use nearscan_store::Error;
 use tonic::Status;
 
@@ -30,10 +31,33 @@ const VERSIONS_MAX: usize = 1 << 16;
 /// The number of a file at the drive, and the version of the object that it was.
 type Key = (u64, Version);
 
-/// The versions of files by the versions of objects.
+/// The file of a version of an object.
+#[derive(Debug, Clone)]
+struct ObjectFile {
+    version: Version,
+    /// As the drive names it.
+    path: Arc<str>,
+    /// The object, as clients do.
+    object: Arc<str>,
+}
+
+/// The files of versions of objects.
 #[derive(Debug)]
 pub(in crate::server) struct Files {
-    versions: Mutex<Recent<Key, Version>>,
+    versions: Mutex<Recent<Key, ObjectFile>>,
+}
+
+/// The objects that a command reads.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Inputs(Vec<ObjectFile>);
+
+impl Inputs {
+    /// Names objects in the place of their files in the reason of a failure.
+    pub(in crate::server) fn name(&self, failure: &mut Failure) {
+        let (Failure::Stale { path } | Failure::Read { path, .. }) = failure else { return };
+        let of_it = self.0.iter().find(|file| *file.path == **path);
+        *path = of_it.map_or_else(|| "an object".to_owned(), |file| file.object.to_string());
+    }
 }
 
 impl Default for Files {
@@ -43,19 +67,21 @@ impl Default for Files {
 }
 
 impl Files {
-    fn lock(&self) -> MutexGuard<'_, Recent<Key, Version>> {
+    fn lock(&self) -> MutexGuard<'_, Recent<Key, ObjectFile>> {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts versions of files in the place of those of objects. One that is not known stays, so
     /// that the drive finds it stale.
-    pub(in crate::server) fn translate(&self, work: &mut Work) {
+    pub(in crate::server) fn translate(&self, work: &mut Work) -> Inputs {
         let mut versions = self.lock();
+        let mut inputs = Vec::new();
         for input in work.inputs_mut() {
             match input {
                 InputRef::FileRange { file_id, version, .. } => {
-                    if let Some(of_file) = versions.get(&(*file_id, *version)) {
-                        *version = *of_file;
+                    if let Some(file) = versions.get(&(*file_id, *version)) {
+                        *version = file.version;
+                        inputs.push(file.clone());
                     }
                 }
                 InputRef::DeviceRange { .. }
@@ -64,6 +90,7 @@ impl Files {
                 | InputRef::Output { .. } => {}
             }
         }
+        Inputs(inputs)
     }
 }
 
@@ -71,7 +98,7 @@ impl Objects {
     /// Returns the number of an object's file at the drive.
     pub(in crate::server) async fn locate(
         &self,
-        drive: std::sync::Arc<dyn Drive>,
+        drive: Arc<dyn Drive>,
         name: ObjectName,
         version: Version,
     ) -> Result<Located, Status> {
@@ -94,8 +121,16 @@ impl Objects {
                 Err(error) => return Ok(Err(format!("the file of object {path}: {error}"))),
             };
             Ok(match drive.locate(&file) {
-                Placement::Here { file_id } => Ok((file_id, file.version)),
-                Placement::NotHere { reason } => Err(reason),
+                Placement::Here { file_id } => {
+                    let object = format!("object {path}").into();
+                    let path = file.path.display().to_string().into();
+                    Ok((file_id, ObjectFile { version: file.version, path, object }))
+                }
+                Placement::NotHere { reason } => {
+                    // It is about files of this machine, which are no one's business.
+                    tracing::info!(object = %path, reason, "the drive does not hold it");
+                    Err(format!("the drive of the server does not hold object {path}"))
+                }
             })
         })
         .await?;
