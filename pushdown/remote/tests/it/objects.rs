@@ -166,6 +166,26 @@ fn list_of_many_objects_goes_on_behind_its_first_page() {
     });
 }
 
+/// They are as many as an object may have, of as many bytes as one may have.
+#[test]
+fn attributes_that_no_message_has_room_for_come_whole() {
+    let server = WithObjects::start(Way::Unix);
+    let store = &server.store;
+    let collection = CollectionPath::in_default("c").unwrap();
+    store.create_collection(&collection, Quota::default()).unwrap();
+    store.put(&object("a"), b"", Condition::Always).unwrap();
+    for number in 0..100_u8 {
+        let value = vec![number; 64 << 10];
+        store.set_attribute(&object("a"), &number.to_string(), &value).unwrap();
+    }
+    let drive = server.connect();
+    let found = wait(async { drive.objects().attributes(&object("a")).await.unwrap() });
+    assert_eq!(found.len(), 100);
+    for (name, value) in found {
+        assert!(value == vec![name.parse::<u8>().unwrap(); 64 << 10], "{name}");
+    }
+}
+
 #[test]
 fn upload_that_is_dropped_puts_nothing() {
     let server = WithObjects::start(Way::Tcp);
