@@ -95,7 +95,7 @@ impl Servers {
         let connected = connected.map_err(|reason| failed(ObjectErrorKind::Failed, reason))?;
         let drive = Arc::new(connected.map_err(|error| {
             let kind = match &error {
-                RemoteError::Denied { .. } => ObjectErrorKind::Denied,
+                RemoteError::Denied { .. } => ObjectErrorKind::Unauthenticated,
                 RemoteError::Unreachable { .. } => ObjectErrorKind::Unreachable,
                 RemoteError::Refused { .. }
                 | RemoteError::Threads(_)

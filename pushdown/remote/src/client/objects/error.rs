@@ -22,7 +22,9 @@ pub enum ObjectErrorKind {
     Exhausted,
     /// A name or a value is not allowed.
     Invalid,
-    /// The client has not the right to do it, or did not say who it is.
+    /// The client did not say who it is, or is not known.
+    Unauthenticated,
+    /// The client has not the right to do it.
     Denied,
     /// The state of the server does not allow it.
     Refused,
@@ -55,7 +57,8 @@ impl ObjectError {
             Code::OutOfRange => ObjectErrorKind::Range,
             Code::ResourceExhausted => ObjectErrorKind::Exhausted,
             Code::InvalidArgument => ObjectErrorKind::Invalid,
-            Code::Unauthenticated | Code::PermissionDenied => ObjectErrorKind::Denied,
+            Code::Unauthenticated => ObjectErrorKind::Unauthenticated,
+            Code::PermissionDenied => ObjectErrorKind::Denied,
             Code::FailedPrecondition => ObjectErrorKind::Refused,
             Code::Unimplemented => ObjectErrorKind::NoObjects,
             Code::Unavailable | Code::Cancelled | Code::DeadlineExceeded => {
