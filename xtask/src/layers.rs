@@ -88,8 +88,8 @@ const BEYOND: &[(&str, &[&str])] = &[
     (FUZZ_TARGETS, &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu"]),
     // It measures how long the decoder of queries takes without a query.
     (PEERS, &["pushdown/cpu"]),
-    // It counts the faults that the emulated drive makes.
-    (FAULTS, &["pushdown/emulator"]),
+    // It counts the faults that the emulated drive makes, and breaks the link to one that is served.
+    (FAULTS, &["pushdown/emulator", "pushdown/remote", "pushdown/store", LINKS]),
     // Both handle files of tests, and are no part of the program.
     (SQL_TESTS, &[ARCHIVE]),
     (TASKS, &[ARCHIVE]),

@@ -15,11 +15,11 @@
 //! # Invariants
 //!
 //! - Each frame is passed on as a whole or not at all, in its order.
-//! - At most one frame of a link is struck; after it the link is as [`After`] says.
+//! - At most one frame of a link is struck, by [`Link::strike`]; then it is as [`After`] says.
 //! - A dropped link has closed its connections and ended its threads.
 #![forbid(unsafe_code)]
 
 mod frames;
 mod link;
 
-pub use link::{After, Direction, Fault, Link, Place};
+pub use link::{After, Direction, Fault, Link, Place, Strike};

@@ -53,6 +53,17 @@ pub struct Place {
     pub number: u64,
 }
 
+/// Which frame is struck, how, and what is then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strike {
+    /// What strikes.
+    pub fault: Fault,
+    /// Where.
+    pub place: Place,
+    /// What is then.
+    pub after: After,
+}
+
 /// A proxy before a server, on the loopback device.
 #[derive(Debug)]
 pub struct Link {
@@ -64,15 +75,13 @@ pub struct Link {
 #[derive(Debug)]
 struct Shared {
     server: SocketAddr,
-    fault: Fault,
-    place: Place,
-    after: After,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    strike: Option<Strike>,
     to_server: u64,
     to_client: u64,
     /// The connection whose frame was struck.
@@ -83,21 +92,47 @@ struct State {
     has_ended: bool,
 }
 
+impl State {
+    /// Whether neither side of a connection hears anything.
+    fn is_silent(&self, connection: u64) -> bool {
+        let Some(Strike { fault: Fault::FallsSilent, after, .. }) = self.strike else {
+            return false;
+        };
+        let is_struck = match after {
+            After::Recovers => self.struck == Some(connection),
+            After::StaysDown => self.struck.is_some(),
+        };
+        is_struck && !self.has_ended
+    }
+
+    /// Whether no connection is made any more.
+    fn refuses(&self) -> bool {
+        let fault = self.strike.map(|strike| (strike.fault, strike.after));
+        self.struck.is_some() && fault == Some((Fault::Closes, After::StaysDown))
+    }
+}
+
 impl Link {
-    /// Starts a link to a server, whose frame at `place` is struck by `fault`.
+    /// Opens a link to a server, which is without faults.
     ///
     /// # Errors
     /// When there is no port for it.
-    pub fn start(server: SocketAddr, fault: Fault, place: Place, after: After) -> io::Result<Self> {
+    pub fn open(server: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let (state, changed) = (Mutex::default(), Condvar::new());
-        let shared = Arc::new(Shared { server, fault, place, after, state, changed });
+        let shared = Arc::new(Shared { server, state, changed });
         let accepting = Arc::clone(&shared);
         let acceptor = thread::Builder::new()
-            .name("link".to_owned())
+            .name("faulty link".to_owned())
             .spawn(move || accept(&accepting, &listener))?;
         Ok(Self { shared, address, acceptor: Some(acceptor) })
+    }
+
+    /// Strikes a frame; from now on they are counted.
+    pub fn strike(&self, strike: Strike) {
+        let mut state = self.shared.lock();
+        (state.strike, state.to_server, state.to_client) = (Some(strike), 0, 0);
     }
 
     /// The address that clients connect to.
@@ -151,7 +186,7 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
 
 /// Connects a client to the server.
 fn connect(shared: &Arc<Shared>, number: u64, client: TcpStream) -> io::Result<()> {
-    if shared.is_down() && shared.fault == Fault::Closes {
+    if shared.lock().refuses() {
         return Ok(());
     }
     let server = TcpStream::connect(shared.server)?;
@@ -163,7 +198,7 @@ fn connect(shared: &Arc<Shared>, number: u64, client: TcpStream) -> io::Result<(
     let spawn = |direction, (frames, into)| {
         let shared = Arc::clone(shared);
         let body = move || shared.carry(number, direction, frames, into);
-        thread::Builder::new().name("link".to_owned()).spawn(body)
+        thread::Builder::new().name("faulty link".to_owned()).spawn(body)
     };
     let mut state = shared.lock();
     state.ends.insert(number, ends);
@@ -187,11 +222,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether no connection works.
-    fn is_down(&self) -> bool {
-        self.after == After::StaysDown && self.lock().struck.is_some()
-    }
-
     /// Moves the frames of one direction of a connection until it ends.
     fn carry(
         &self,
@@ -209,19 +239,11 @@ impl Shared {
         }
         let state = self.lock();
         // Of one that is silent, neither side hears that the other has left.
-        if !self.is_silent(&state, connection)
+        if !state.is_silent(connection)
             && let Some(ends) = state.ends.get(&connection)
         {
             close(ends);
         }
-    }
-
-    fn is_silent(&self, state: &State, connection: u64) -> bool {
-        let is_struck = match self.after {
-            After::Recovers => state.struck == Some(connection),
-            After::StaysDown => state.struck.is_some(),
-        };
-        is_struck && self.fault == Fault::FallsSilent && !state.has_ended
     }
 
     /// Counts a frame, and strikes it if it is the one.
@@ -233,19 +255,20 @@ impl Shared {
         };
         let place = Place { direction, number: *counter };
         *counter += 1;
-        let is_struck = place == self.place;
+        let Some(strike) = state.strike else { return Fate::Passes };
+        let is_struck = place == strike.place;
         if is_struck {
             state.struck = Some(connection);
         }
-        match self.fault {
+        match strike.fault {
             Fault::Closes if is_struck => {
                 let ends = state.ends.iter();
-                let all = self.after == After::StaysDown;
+                let all = strike.after == After::StaysDown;
                 ends.filter(|(number, _)| all || **number == connection)
                     .for_each(|(_, ends)| close(ends));
                 Fate::Lost
             }
-            Fault::FallsSilent if self.is_silent(&state, connection) => Fate::Lost,
+            Fault::FallsSilent if state.is_silent(connection) => Fate::Lost,
             Fault::IsLate(time) if is_struck => {
                 let waited = self.changed.wait_timeout_while(state, time, |it| !it.has_ended);
                 drop(waited);
@@ -287,7 +310,9 @@ mod tests {
                 }));
             }
         }));
-        Link::start(server, fault, Place { direction, number }, after).unwrap()
+        let link = Link::open(server).unwrap();
+        link.strike(Strike { fault, place: Place { direction, number }, after });
+        link
     }
 
     fn connect(link: &Link) -> TcpStream {

@@ -14,7 +14,7 @@ use nearscan_drive::{
     Drive, Failure, FileRef, Outcome, Placement, Refusal, SessionSpec, Unlimited, clock::Stopwatch,
 };
 use nearscan_emulator::{Config, Emulator, Profile};
-use nearscan_links::{After, Direction, Fault, Link, Place as Frame};
+use nearscan_links::{After, Direction, Fault, Link, Place as Frame, Strike};
 use nearscan_remote::{
     Address, Error, ObjectError, ObjectErrorKind, Options, RemoteDrive, ServerOptions,
     access::Access,
@@ -234,7 +234,8 @@ fn put_and_read(drive: &RemoteDrive, bench: &Bench, bytes: &[u8]) -> End {
 
 /// Runs all steps over a link; gives whether its fault struck.
 fn run(bench: &Bench, fault: Fault, frame: Frame, after: After, bytes: &[u8]) -> bool {
-    let link = Link::start(bench.address(), fault, frame, after).unwrap();
+    let link = Link::open(bench.address()).unwrap();
+    link.strike(Strike { fault, place: frame, after });
     let address: Address = link.address().to_string().parse().unwrap();
     let watch = Stopwatch::start();
     let mut ends = Vec::new();
