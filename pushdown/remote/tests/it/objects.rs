@@ -430,3 +430,40 @@ fn read_of_a_replaced_object_is_refused_by_its_tag() {
         assert!(matches!(refused, Error::Precondition { .. }), "{refused}");
     });
 }
+
+/// As many streams as a connection may have at once.
+const STREAMS_MAX: usize = 512;
+
+/// What the first client waits for is documented: nothing comes over its connection once its window
+/// is full, and it takes the connection for lost.
+#[test]
+fn client_that_leaves_its_streams_unread_keeps_no_other_from_being_served() {
+    let server = WithObjects::start(Way::Tcp);
+    let (idle, other) = (server.connect(), server.connect());
+    let bytes = noise(256 << 10);
+    let put = wait(other.objects().put(&object("a"), bytes.clone(), Condition::Always));
+    put.unwrap();
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let (objects, path) = (idle.objects(), object("a"));
+            let streams = (0..STREAMS_MAX).map(|_| objects.read(&path, None, &[]));
+            wait(futures::future::join_all(streams))
+        });
+        wait(async {
+            for _ in 0..5 {
+                assert!(read_all(&other, &object("a")).await == bytes);
+                other.objects().put(&object("b"), noise(9), Condition::Always).await.unwrap();
+            }
+        });
+        let streams = reading.join().unwrap();
+        let unread = streams.iter().filter(|stream| stream.is_ok()).count();
+        assert!(unread > 0 && unread < STREAMS_MAX, "{unread} streams have begun");
+        for error in streams.iter().filter_map(|stream| stream.as_ref().err()) {
+            assert_eq!(error.kind, ObjectErrorKind::Unreachable, "{error}");
+        }
+    });
+    assert!(other.is_connected());
+    eventually("the first has a connection again", || {
+        wait(idle.objects().info(&object("b"))).is_ok()
+    });
+}
