@@ -36,6 +36,9 @@ pub mod audit;
 mod client;
 mod convert;
 mod error;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod host;
 pub mod link;
 mod object_store;
