@@ -133,7 +133,7 @@ fn open(address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
     let connected = RemoteDrive::connect(&parsed, options).map(Arc::new);
     connected.map_err(|error| {
         let kind = match &error {
-            RemoteError::Denied { .. } => ObjectErrorKind::Denied,
+            RemoteError::Denied { .. } => ObjectErrorKind::Unauthenticated,
             RemoteError::Unreachable { .. } => ObjectErrorKind::Unreachable,
             RemoteError::Refused { .. }
             | RemoteError::Threads(_)

@@ -91,11 +91,15 @@ const BEYOND: &[(&str, &[&str])] = &[
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
     (DRIVE_CHECK, &[CONFORMANCE, "pushdown/emulator"]),
     // Fuzzers call what reads foreign bytes where it reads them, first with the suite's commands.
-    (FUZZ_TARGETS, &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu"]),
+    // And what client and server of a drive say to each other.
+    (
+        FUZZ_TARGETS,
+        &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu", "pushdown/remote", "pushdown/store"],
+    ),
     // It measures how long the decoder of queries takes without a query.
     (PEERS, &["pushdown/cpu"]),
-    // It counts the faults that the emulated drive makes.
-    (FAULTS, &["pushdown/emulator"]),
+    // It counts the faults that the emulated drive makes, and breaks the link to one that is served.
+    (FAULTS, &["pushdown/emulator", "pushdown/remote", "pushdown/store", LINKS]),
     // Both handle files of tests, and are no part of the program.
     (SQL_TESTS, &[ARCHIVE]),
     (TASKS, &[ARCHIVE]),
@@ -125,6 +129,8 @@ const PLACES: &[(&str, Layer)] = &[
     // Numbers in, a tree out: it imports nothing, and only rules over plans have a use for it.
     ("engine/join_order", L2),
     (CONFORMANCE, L2),
+    // Bytes in, the same bytes out: it imports nothing, and only tests and fuzzers have a use for it.
+    (LINKS, L2),
     // Calls components that come with rights to objects: it sits on the store, and what it has of
     // tables it is given by the engine.
     ("pushdown/applications", L3),
@@ -169,6 +175,8 @@ const OPTIMIZER: &str = "pushdown/optimizer";
 const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
 const HOSTING: &str = "connectors/hosting";
+/// Links that break, for the tests of what talks over them.
+const LINKS: &str = "fuzz/links";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
 const REMOTE: &str = "pushdown/remote";

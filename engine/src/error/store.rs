@@ -33,6 +33,8 @@ pub enum StoreProblem {
     NoCredentials,
     /// The store did not accept the credentials, or they do not suffice.
     Refused,
+    /// The server knows the client, which lacks a scope for this.
+    OutOfScope,
     /// The server has no encryption, and the environment does not say that it may have none.
     Unencrypted,
     /// No server answers, or not in time.
@@ -53,7 +55,9 @@ impl StoreError {
             StoreProblem::NotBuilt => format!("this program was built without support for '{url}'"),
             StoreProblem::Settings => format!("no object store can be made for '{url}'"),
             StoreProblem::NoCredentials => format!("there are no credentials for '{url}'"),
-            StoreProblem::Refused => format!("access to '{url}' was refused"),
+            StoreProblem::Refused | StoreProblem::OutOfScope => {
+                format!("access to '{url}' was refused")
+            }
             StoreProblem::Unencrypted => format!("the server of '{url}' does not use encryption"),
             StoreProblem::Unreachable => format!("the server of '{url}' does not answer"),
             StoreProblem::Failed => format!("the store of '{url}' failed"),
@@ -72,6 +76,11 @@ impl StoreError {
                 StoreProblem::NoCredentials | StoreProblem::Refused => Some(
                     "attach the drive with its token: --drive \
                      'remote://HOST:PORT?token_file=FILE'"
+                        .to_owned(),
+                ),
+                StoreProblem::OutOfScope => Some(
+                    "the scopes of a client are in the access file of its server, see \
+                     nearscan drive grant --help"
                         .to_owned(),
                 ),
                 StoreProblem::Unreachable => Some(
@@ -109,7 +118,7 @@ impl StoreError {
                 StoreProblem::NoCredentials | StoreProblem::Refused | StoreProblem::Unencrypted,
                 None,
             )
-            | (StoreProblem::Failed, _) => None,
+            | (StoreProblem::OutOfScope | StoreProblem::Failed, _) => None,
         }
     }
 
@@ -175,6 +184,15 @@ mod tests {
     fn hint_names_the_variables_of_the_scheme(#[case] url: &str, #[case] hint: &str) {
         let hinted = error(url, StoreProblem::Refused).hint().unwrap();
         assert!(hinted.starts_with(hint), "{hinted}");
+    }
+
+    /// A client that the server knows has shown its token.
+    #[test]
+    fn hint_for_a_drive_is_its_token_unless_a_scope_is_missing() {
+        let hint = |problem| error("drive://h:1/c/o", problem).hint().unwrap();
+        assert!(hint(StoreProblem::Refused).contains("attach the drive with its token"));
+        let scope = hint(StoreProblem::OutOfScope);
+        assert!(scope.contains("scopes") && !scope.contains("token"), "{scope}");
     }
 
     #[test]

@@ -139,7 +139,11 @@ impl Name {
             | Error::Precondition { .. }
             | Error::NotModified { .. }
             | Error::NotImplemented { .. } => return error,
-            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => StoreProblem::Refused,
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. }
+                if object_error(&error).is_none() =>
+            {
+                StoreProblem::Refused
+            }
             _ => problem(&error),
         };
         let source = Box::new(StoreError { url, problem, reason: reason(&error) });
@@ -168,7 +172,8 @@ impl Name {
 fn problem(error: &Error) -> StoreProblem {
     if let Some(error) = object_error(error) {
         return match error.kind {
-            ObjectErrorKind::Denied => StoreProblem::Refused,
+            ObjectErrorKind::Unauthenticated => StoreProblem::Refused,
+            ObjectErrorKind::Denied => StoreProblem::OutOfScope,
             ObjectErrorKind::Unreachable => StoreProblem::Unreachable,
             ObjectErrorKind::NotFound
             | ObjectErrorKind::Exists

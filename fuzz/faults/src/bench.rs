@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes one engine and one emulated drive, for one run.
+//! Makes one engine and one emulated drive, for one run; the drive may be behind a link.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,6 +13,7 @@ use nearscan_emulator::{Config, Emulator};
 use crate::{
     cases::Case,
     data::Data,
+    served::{Remote, Served},
     waiting::{PATIENCE, remains},
 };
 
@@ -46,6 +47,8 @@ pub struct Setting {
     /// Time for a unit. A drive that hangs is waited for as long as this, once for each unit; one
     /// that does not is given what it needs on a machine that is busy.
     pub timeout: Duration,
+    /// The link to the drive, if it is served.
+    pub remote: Option<Remote>,
 }
 
 impl Setting {
@@ -65,7 +68,14 @@ impl Setting {
             memory_bytes: None,
             batch_rows: None,
             timeout,
+            remote: None,
         }
+    }
+
+    /// Everything on a drive without faults, behind a link that breaks.
+    #[must_use]
+    pub fn behind(remote: Remote) -> Self {
+        Self { remote: Some(remote), ..Self::forced("") }
     }
 
     /// Everything on the host.
@@ -99,6 +109,8 @@ pub struct Bench {
     engine: Engine,
     context: Arc<PushdownContext>,
     drive: Arc<Emulator>,
+    // Behind the engine, which is its client.
+    served: Option<Served>,
 }
 
 impl Bench {
@@ -110,6 +122,16 @@ impl Bench {
         let (mode, scan, aggregate) = match setting.placing {
             Placing::Off => ("off", "datafusion", "datafusion"),
             Placing::Force => ("force", "fused", "partitioned"),
+        };
+        let seed = setting.seed.to_string();
+        let parameters = [("profile", "unlimited"), ("faults", &*setting.faults), ("seed", &*seed)];
+        let drive = Arc::new(Emulator::open(Config::from_parameters(parameters)?));
+        let served = match &setting.remote {
+            Some(remote) => {
+                let drive: Arc<dyn Drive> = Arc::<Emulator>::clone(&drive);
+                Some(Served::start(drive, remote.objects.clone())?)
+            }
+            None => None,
         };
         let mut builder = Engine::builder()
             .drive(&format!("{DRIVE}:"))?
@@ -125,16 +147,28 @@ impl Bench {
             builder = builder.set("datafusion.execution.batch_size", rows.to_string());
         }
         let engine = builder.build().await?;
-        let seed = setting.seed.to_string();
-        let parameters = [("profile", "unlimited"), ("faults", &*setting.faults), ("seed", &*seed)];
-        let drive = Arc::new(Emulator::open(Config::from_parameters(parameters)?));
-        // In the place of the one that the engine has opened: of this one the faults are counted.
         let context =
             engine.uncorrected_context().copied_config().get_extension::<PushdownContext>();
         let context = context.context("an engine with a drive has a context")?;
-        drop(context.drives.attach(DRIVE, Arc::<Emulator>::clone(&drive)));
-        data.register(&engine).await?;
-        Ok(Self { engine, context, drive })
+        // In the place of the one that the engine has opened: of this one the faults are counted.
+        let of_engine: Arc<dyn Drive> = match (&served, &setting.remote) {
+            (Some(served), Some(Remote { strike, objects: None })) => {
+                Arc::new(served.connect(strike.fault)?)
+            }
+            _ => Arc::<Emulator>::clone(&drive),
+        };
+        drop(context.drives.attach(DRIVE, of_engine));
+        match (&served, &setting.remote) {
+            // Its drive is attached when the first of its objects is read.
+            (Some(served), Some(Remote { objects: Some(_), .. })) => {
+                data.register_objects(&engine, &served.address()).await?;
+            }
+            _ => data.register(&engine).await?,
+        }
+        if let (Some(served), Some(remote)) = (&served, &setting.remote) {
+            served.strike(remote.strike);
+        }
+        Ok(Self { engine, context, drive, served })
     }
 
     /// The engine.
@@ -162,12 +196,24 @@ impl Bench {
         self.drive.in_flight()
     }
 
+    /// The server of the drive, if it is served.
+    pub fn served(&self) -> Option<&Served> {
+        self.served.as_ref()
+    }
+
+    /// Ends all but the server of the drive, if it is served.
+    pub(crate) fn leave(self) -> Option<Served> {
+        self.served
+    }
+
     /// Returns the counters of the drive, once nothing is in flight: work that a query does not
     /// wait for is struck too, but later.
     pub async fn counted(&self) -> Counted {
         // A command that does not end is a leak, and is reported.
         let _ = remains(PATIENCE, || self.in_flight()).await;
-        Counted { submitted: self.drive.commands_submitted(), struck: self.drive.faults_struck() }
+        let of_link = u64::from(self.served().is_some_and(Served::has_struck));
+        let struck = self.drive.faults_struck() + of_link;
+        Counted { submitted: self.drive.commands_submitted(), struck }
     }
 
     /// Runs all statements of a case; gives the rows of the one that delivers some.

@@ -21,6 +21,7 @@ use nearscan::{
         },
     },
 };
+use nearscan_store::{CollectionPath, Condition, Quota, Store};
 use nearscan_tpch::{
     Layout, ScaleFactor, Table,
     generate::{self, Silent},
@@ -61,6 +62,9 @@ impl Shape {
 
 /// The sorted tables: their names, and which orders their rows are of.
 const SORTED: [(&str, &str); 2] = [("shipped_even", "= 0"), ("shipped_odd", "> 0")];
+
+/// The collection of the tables in a store.
+const COLLECTION: &str = "tables";
 
 /// Tables in a folder.
 #[derive(Debug, Clone)]
@@ -114,9 +118,35 @@ impl Data {
     /// # Errors
     /// When a file is missing.
     pub async fn register(&self, engine: &Engine) -> Result<()> {
-        let names = Table::ALL.map(Table::name).into_iter().chain(SORTED.map(|(name, _)| name));
-        for name in names {
+        for name in names() {
             engine.register(name, &self.file(name).to_string_lossy()).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the tables into a new store in a folder.
+    ///
+    /// # Errors
+    /// When a file is missing, or there is a store.
+    pub fn store(&self, folder: &Path) -> Result<Store> {
+        let store = Store::open(folder)?;
+        let collection = CollectionPath::in_default(COLLECTION)?;
+        store.create_collection(&collection, Quota::default())?;
+        for name in names() {
+            let object = collection.object(&format!("{name}.parquet"))?;
+            store.put(&object, &fs::read(self.file(name))?, Condition::Absent)?;
+        }
+        Ok(store)
+    }
+
+    /// Makes the tables of such a store known to an engine, by the address of its server.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub async fn register_objects(&self, engine: &Engine, address: &str) -> Result<()> {
+        for name in names() {
+            let url = format!("drive://{address}/{COLLECTION}/{name}.parquet");
+            engine.register(name, &url).await?;
         }
         Ok(())
     }
@@ -132,6 +162,11 @@ impl Data {
         );
         Ok(engine.sql(&sql).await?.collect().await?.batches)
     }
+}
+
+/// The names of all tables.
+fn names() -> impl Iterator<Item = &'static str> {
+    Table::ALL.map(Table::name).into_iter().chain(SORTED.map(|(name, _)| name))
 }
 
 fn properties() -> WriterPropertiesBuilder {

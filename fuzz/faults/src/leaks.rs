@@ -10,11 +10,13 @@ use tokio::runtime::Handle;
 
 use crate::{
     bench::Bench,
+    served::Served,
     waiting::{PATIENCE, remains},
 };
 
 /// Threads of drives by the beginnings of their names, of which the system keeps 15 bytes.
-const THREADS: [&str; 2] = ["emulated drive", "nearscan-cpu"];
+const THREADS: [&str; 5] =
+    ["emulated drive", "nearscan-cpu", "remote drive", "served drive", "faulty link"];
 
 /// Something that is still there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub enum Leak {
     InFlight(u32),
     /// Device memory.
     DeviceMemory,
+    /// Requests at the server of the drive.
+    Requests,
     /// Bytes of the memory pool of queries.
     Pool(usize),
     /// Tasks of the runtime.
@@ -38,6 +42,7 @@ impl fmt::Display for Leak {
         match self {
             Self::InFlight(count) => write!(f, "{count} commands in flight"),
             Self::DeviceMemory => write!(f, "device memory"),
+            Self::Requests => write!(f, "requests at the server"),
             Self::Pool(bytes) => write!(f, "{bytes} bytes of the memory pool"),
             Self::Tasks(count) => write!(f, "{count} tasks"),
             Self::Threads(count) => write!(f, "{count} threads"),
@@ -90,7 +95,12 @@ impl Baseline {
     /// Returns the leaks of an engine, its drive and its queries; ends the bench.
     pub async fn after(&self, bench: Bench) -> Vec<Leak> {
         let mut leaks = self.after_query(&bench).await;
-        drop(bench);
+        let served = bench.leave();
+        let is_busy = || u32::from(served.as_ref().is_some_and(Served::is_busy));
+        if remains(self.patience, is_busy).await.is_some() {
+            leaks.push(Leak::Requests);
+        }
+        drop(served);
         if let Some(count) = remains(self.patience, threads).await {
             leaks.push(Leak::Threads(count));
         }

@@ -6,6 +6,7 @@
 //! data    tables with small row groups, so that a query has several units
 //! cases   the 22 queries of TPC-H, and merges
 //! bench   one engine and one emulated drive for one run
+//! served  the drive behind a link that breaks
 //! waiting what is not over yet, for a bounded time
 //! leaks   what a run has left behind
 //! oracle  the rows without a drive, and the stored answers
@@ -13,6 +14,9 @@
 //! limits  the same queries with little memory
 //! tally   what came of it, as a table and as JSON
 //! ```
+//!
+//! A drive may also be served, and each message between it and the engine be the last one, or late:
+//! links are struck by `nearscan_links`.
 //!
 //! The emulated drive defines the effect of each fault (`nearscan_emulator::faults`); this crate
 //! checks the reaction of the rest of the program. After each run the rows are those of the same
@@ -22,7 +26,8 @@
 //! # What this crate does not do
 //!
 //! It injects no faults itself, and none into the host's own memory or files: data that cannot be
-//! read at all is an error of the query, with a drive and without.
+//! read at all is an error of the query, with a drive and without. So is an object whose server
+//! is gone for good: the error names it.
 //!
 //! # Invariants
 //!
@@ -37,6 +42,7 @@ pub mod data;
 pub mod leaks;
 pub mod limits;
 pub mod oracle;
+pub mod served;
 pub mod tally;
 mod waiting;
 pub mod walk;
@@ -45,3 +51,4 @@ pub use bench::{Answer, Bench, Placing, Setting};
 pub use cases::Case;
 pub use data::Data;
 pub use leaks::{Baseline, Leak};
+pub use served::{Remote, Served};

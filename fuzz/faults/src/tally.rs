@@ -109,7 +109,7 @@ impl Row {
         match &run.verdict {
             Verdict::Right if run.pushed_back.is_empty() => self.carried += 1,
             Verdict::Right => self.pushed_back += 1,
-            Verdict::Failed(_) => self.errors += 1,
+            Verdict::Failed(_) | Verdict::ServerGone(_) => self.errors += 1,
             Verdict::Wrong(_) | Verdict::Broken(_) => self.wrong += 1,
         }
         self.leaks += u64::from(!run.leaks.is_empty());

@@ -3,7 +3,8 @@
 //!
 //! Singly: `KIND@0`, `KIND@1`, and so on until a run that had no such command. In mixtures: every
 //! kind with the same probability, each run with its own seed. Into quarantine and out of it: a
-//! drive whose kernels all fail, until it is reset.
+//! drive whose kernels all fail, until it is reset. Between an engine and a drive that is served: a
+//! message that is the last, or late.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, time::Duration};
 
@@ -11,6 +12,8 @@ use anyhow::{Result, bail};
 use futures::FutureExt;
 use nearscan::drive::{Drive, clock::Stopwatch};
 use nearscan_emulator::faults::Fault;
+use nearscan_links::{After, Direction, Fault as LinkFault, Place, Strike};
+use nearscan_store::Store;
 use serde::Serialize;
 
 use crate::{
@@ -18,10 +21,14 @@ use crate::{
     data::Data,
     leaks::{Baseline, Leak},
     oracle::Oracle,
+    served::Remote,
 };
 
 /// Commands of a query, at most: a walk that meets more does not end.
 const PLACES_MAX: u64 = 1000;
+
+/// Messages of a query, at most, in one direction.
+const MESSAGES_MAX: u64 = 1 << 20;
 
 /// Probability of each kind in the mixtures, in turn.
 const PROBABILITIES: [&str; 3] = ["0.02", "0.1", "0.3"];
@@ -51,6 +58,8 @@ pub enum Verdict {
     Wrong(String),
     /// The query failed.
     Failed(String),
+    /// It failed as it may: its objects are at a server that is gone, which the error names.
+    ServerGone(String),
     /// It did not end, or ended in a panic.
     Broken(&'static str),
 }
@@ -85,7 +94,8 @@ pub struct Run {
 impl Run {
     /// Whether rows and leavings are as they must be.
     pub fn is_good(&self) -> bool {
-        self.verdict == Verdict::Right && self.leaks.is_empty()
+        let is_right = matches!(self.verdict, Verdict::Right | Verdict::ServerGone(_));
+        is_right && self.leaks.is_empty()
     }
 
     fn left(self, leaks: Vec<Leak>) -> Self {
@@ -166,7 +176,10 @@ async fn run_on(bench: &Bench, oracle: &Oracle, setting: &Setting) -> Run {
     let Counted { submitted, struck } = bench.counted().await;
     let mut run = Run {
         case: case.name,
-        faults: setting.faults.clone(),
+        faults: match &setting.remote {
+            Some(remote) => remote.to_string(),
+            None => setting.faults.clone(),
+        },
         seed: setting.seed,
         submitted,
         struck,
@@ -180,7 +193,7 @@ async fn run_on(bench: &Bench, oracle: &Oracle, setting: &Setting) -> Run {
     match ended {
         Err(_elapsed) => run.verdict = Verdict::Broken("did not end"),
         Ok(Err(_panic)) => run.verdict = Verdict::Broken("panicked"),
-        Ok(Ok(Err(error))) => run.verdict = Verdict::Failed(error.render()),
+        Ok(Ok(Err(error))) => run.verdict = failed(bench, setting, error.render()),
         Ok(Ok(Ok(answer))) => {
             run.units_drive = answer.pushdown.units_drive;
             run.units_cpu = answer.pushdown.units_cpu;
@@ -192,6 +205,49 @@ async fn run_on(bench: &Bench, oracle: &Oracle, setting: &Setting) -> Run {
         }
     }
     run
+}
+
+/// What an error of a query means.
+fn failed(bench: &Bench, setting: &Setting, error: String) -> Verdict {
+    let of_objects = setting.remote.as_ref().is_some_and(|remote| remote.objects.is_some());
+    match bench.served() {
+        Some(served) if of_objects && served.has_struck() && error.contains(&served.address()) => {
+            Verdict::ServerGone(error)
+        }
+        _ => Verdict::Failed(error),
+    }
+}
+
+/// Strikes messages between the engine and a drive that is served: the first ones, and then each
+/// that is so much further on; gives the runs that had such a message. Whether the link recovers
+/// takes turns.
+///
+/// # Errors
+/// As [`run`], and when there is no end of messages.
+pub async fn messages(
+    data: &Data,
+    baseline: &Baseline,
+    oracle: &Oracle,
+    (fault, direction, objects): (LinkFault, Direction, Option<&Store>),
+    dense: u64,
+) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    let mut number = 0;
+    while number < MESSAGES_MAX {
+        let after = if runs.len() % 2 == 0 { After::Recovers } else { After::StaysDown };
+        let strike = Strike { fault, place: Place { direction, number }, after };
+        let remote = Remote { strike, objects: objects.cloned() };
+        let run = run(data, baseline, oracle, &Setting::behind(remote)).await?;
+        let is_there = run.struck > 0;
+        if is_there || !run.is_good() {
+            runs.push(run);
+        }
+        if !is_there {
+            return Ok(runs);
+        }
+        number = (number + 1).max(number + number.saturating_sub(dense));
+    }
+    bail!("{} has more than {MESSAGES_MAX} messages", oracle.case().name)
 }
 
 /// Strikes each command of a case once with one kind of fault; gives the runs that had such a

@@ -8,6 +8,7 @@
 //! | `scan` | a [`Call`](call::Call) of the scan kernel | it ends, within its memories, and its result passes the check |
 //! | `merge` | a call of the merge kernel | the same, and the rows are those of a plain sort |
 //! | `drives` | a call of the scan kernel | the CPU drive ends too; where both give rows, they are the same |
+//! | `messages` | a message of the protocol of remote drives, or what is said to a server | it comes back as it was; the server answers and does not panic |
 //! | `sql` | words of SQL, or any text | it parses, and has a plan with a drive where it has one without |
 //! | `arguments` | a drive URL or a size | what is read is shown and read again, but for tokens |
 //! | `files` | choices: a file of one of three writers, wrong numbers in footer, indexes and page headers, a query | rows, or an error that says where |
@@ -23,8 +24,8 @@
 //!
 //! # What this crate does not do
 //!
-//! No rows of SQL: whether queries are right is for the tests of `sqllogictest`. No network, no
-//! drive but the kernels' and the processor's.
+//! No rows of SQL: whether queries are right is for the tests of `sqllogictest`. No network but a
+//! socket in a folder, no drive but the kernels' and the processor's.
 //!
 //! # Features
 //!
@@ -33,7 +34,8 @@
 //!
 //! # Invariants
 //!
-//! - A target does the same for the same bytes, whatever ran before.
+//! - A target does the same for the same bytes, whatever ran before; but for what is said to a
+//!   server, which keeps the objects that it was given.
 //! - A target returns whether its input passed the first checks, so that a useless corpus is
 //!   detected.
 //! - Work is bounded by the bytes: rows, steps and buffers that an input requests are limited where
@@ -51,6 +53,7 @@ mod files;
 mod host;
 mod kernel;
 mod merge;
+mod messages;
 mod pages;
 pub mod seeds;
 mod sign;
@@ -67,6 +70,7 @@ pub use drives::drives;
 pub use files::{Every, Walk, files};
 pub use kernel::scan;
 pub use merge::merge;
+pub use messages::messages;
 pub use pages::pages;
 #[cfg(feature = "sql")]
 pub use sql::sql;
@@ -81,6 +85,7 @@ pub const TARGETS: &[(&str, Run)] = &[
     ("merge", merge),
     ("drives", drives),
     ("pages", pages),
+    ("messages", messages),
     #[cfg(feature = "sql")]
     ("sql", sql),
     #[cfg(feature = "sql")]

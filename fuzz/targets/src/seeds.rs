@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Provides seeds: the commands that the conformance suite sends to a drive, as calls.
+//! Provides seeds: the commands that the conformance suite sends to a drive, as calls; and the
+//! messages of the protocol of remote drives.
 //!
 //! A drive that wraps the CPU drive records them, with the bytes of the files that they name.
 
@@ -21,7 +22,7 @@ use nearscan_drive::{
 };
 use nearscan_models::{Depths, Memories};
 
-use crate::{call::Call, kernel::lines};
+use crate::{call::Call, kernel::lines, messages};
 
 /// Bytes of a seed, at most: what is larger is slow and says no more.
 const SEED_BYTES_MAX: usize = 4096;
@@ -31,10 +32,16 @@ const ROOM_BYTES: u64 = 1 << 14;
 /// An input for the target of this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seed {
-    /// `command`, `scan` or `merge`; what is for `scan` is for `drives` too.
+    /// `command`, `scan`, `merge` or `messages`; what is for `scan` is for `drives` too.
     pub target: &'static str,
     /// The bytes.
     pub bytes: Vec<u8>,
+}
+
+/// One of each message of the protocol, by itself and as what is said to a server.
+pub fn of_protocol() -> Vec<Seed> {
+    let seed = |bytes| Seed { target: "messages", bytes };
+    messages::seeds().into_iter().map(seed).collect()
 }
 
 /// The small ones of the suite's cases whose names begin with `prefix`.

@@ -22,22 +22,24 @@ use crate::{
     shared::{Place, Shared},
 };
 
-/// The work of one query.
+/// The work of one query, in one epoch.
 #[derive(Debug)]
 pub(crate) struct CpuSession {
     shared: Arc<Shared>,
     spec: SessionSpec,
+    epoch: u64,
 }
 
 impl CpuSession {
-    pub(crate) const fn new(shared: Arc<Shared>, spec: SessionSpec) -> Self {
-        Self { shared, spec }
+    pub(crate) fn new(shared: Arc<Shared>, spec: SessionSpec) -> Self {
+        let epoch = shared.epoch.load(Ordering::SeqCst);
+        Self { shared, spec, epoch }
     }
 }
 
 impl Session for CpuSession {
     fn epoch(&self) -> u64 {
-        self.shared.epoch.load(Ordering::SeqCst)
+        self.epoch
     }
 
     fn lease(&self, bytes: u64) -> Result<Lease, Refusal> {
@@ -62,6 +64,7 @@ impl Session for CpuSession {
             lease: submission.lease,
             place,
             shared: Arc::clone(&self.shared),
+            epoch: self.epoch,
             sender,
         };
         if self.shared.pool.push(Box::new(move || task.run())) {
@@ -89,6 +92,8 @@ struct Task {
     lease: Lease,
     place: Place,
     shared: Arc<Shared>,
+    /// Of its session; what the envelope says is for whoever reads the result.
+    epoch: u64,
     sender: oneshot::Sender<Completion>,
 }
 
@@ -96,8 +101,7 @@ impl Task {
     fn run(self) {
         let watch = Stopwatch::start();
         let mut media_bytes = 0;
-        let epoch = self.work.envelope().epoch;
-        let is_current = || self.shared.epoch.load(Ordering::SeqCst) == epoch;
+        let is_current = || self.shared.epoch.load(Ordering::SeqCst) == self.epoch;
         let reset = || Failure::Gone { reason: "it was reset".to_owned() };
         let mut outcome =
             if is_current() { self.outcome(&mut media_bytes) } else { Outcome::Failed(reset()) };

@@ -4,7 +4,8 @@
 //!
 //! # Invariants
 //!
-//! - A file keeps its number as long as the table lives, by whatever path it was requested.
+//! - A file keeps its number as long as it is there, by whatever path it was requested. The number
+//!   of one that is gone may be forgotten, and is never given to another file.
 //! - Bytes are of the version that a command names: it is checked before and after reading, because
 //!   a file may be overwritten in the meantime.
 
@@ -23,6 +24,10 @@ use crate::{
     placement::{FileRef, Placement, file_version},
 };
 
+/// Files among which those that are gone are looked for first; later among twice as many as were
+/// left. So a table of files that come and go stays small, and each is looked at twice on average.
+const GONE_AMONG_MIN: usize = 4096;
+
 /// Paths by number, and back.
 #[derive(Debug, Default)]
 pub struct FileTable {
@@ -30,10 +35,40 @@ pub struct FileTable {
     known: RwLock<Known>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Known {
-    paths: Vec<PathBuf>,
+    paths: HashMap<u64, PathBuf>,
     numbers: HashMap<PathBuf, u64>,
+    next: u64,
+    /// As soon as there are so many files, those that are gone are forgotten.
+    full: usize,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        let (paths, numbers) = (HashMap::new(), HashMap::new());
+        Self { paths, numbers, next: 0, full: GONE_AMONG_MIN }
+    }
+}
+
+impl Known {
+    /// The number of a file that is there.
+    fn number_of(&mut self, path: PathBuf) -> u64 {
+        if let Some(known) = self.numbers.get(&path) {
+            return *known;
+        }
+        if self.paths.len() >= self.full {
+            self.numbers.retain(|path, _| path.exists());
+            let numbers = &self.numbers;
+            self.paths.retain(|_, path| numbers.contains_key(path));
+            self.full = GONE_AMONG_MIN.max(2 * self.paths.len());
+        }
+        let number = self.next;
+        self.next += 1;
+        self.numbers.insert(path.clone(), number);
+        self.paths.insert(number, path);
+        number
+    }
 }
 
 impl FileTable {
@@ -60,18 +95,13 @@ impl FileTable {
             }
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let next = known.paths.len() as u64;
-        let file_id = *known.numbers.entry(path.clone()).or_insert(next);
-        if file_id == next {
-            known.paths.push(path);
-        }
-        Placement::Here { file_id }
+        Placement::Here { file_id: known.number_of(path) }
     }
 
-    /// The path of a number that was given out.
+    /// The path of a number that was given out and not forgotten.
     pub fn path(&self, file_id: u64) -> Option<PathBuf> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.paths.get(usize::try_from(file_id).ok()?).cloned()
+        known.paths.get(&file_id).cloned()
     }
 
     /// The file that a command reads first, for messages.
@@ -107,7 +137,7 @@ impl FileTable {
     ) -> Result<VersionedFile, Failure> {
         let path = self.path(file_id).ok_or_else(|| Failure::Read {
             path: format!("file {file_id}"),
-            reason: "the drive was never asked for it".to_owned(),
+            reason: "the drive was never asked for it, or it was removed".to_owned(),
         })?;
         let file = open(&path).map_err(|error| read_failure(&path, &error))?;
         let open = VersionedFile { file, path, version };
@@ -183,6 +213,28 @@ mod tests {
         assert_eq!(by(&around), first);
         assert_eq!(table.path(first), Some(one.path().canonicalize().unwrap()));
         assert_eq!(table.path(99), None);
+    }
+
+    #[test]
+    fn files_that_come_and_go_do_not_pile_up_and_those_that_stay_keep_their_numbers() {
+        let folder = tempdir().unwrap();
+        let (table, stays) = (FileTable::default(), file(b"stays"));
+        let version = Version { size_bytes: 0, stamp: 0 };
+        let locate = |path: &Path| id(table.locate(&FileRef::local(path.to_owned(), version)));
+        let kept = locate(stays.path());
+        let mut numbers = vec![kept];
+        for number in 0..2 * GONE_AMONG_MIN {
+            let path = folder.path().join(number.to_string());
+            std::fs::write(&path, b"goes").unwrap();
+            numbers.push(locate(&path));
+            std::fs::remove_file(&path).unwrap();
+        }
+        let known = table.known.read().unwrap().paths.len();
+        assert!(known <= GONE_AMONG_MIN, "{known} files are known");
+        assert_eq!((locate(stays.path()), numbers[1]), (kept, kept + 1));
+        assert!(numbers.is_sorted_by(|one, next| one < next), "a number was given twice");
+        let gone = table.open(numbers[1], version).map(drop);
+        assert!(matches!(gone, Err(Failure::Read { .. })), "{gone:?}");
     }
 
     #[test]

@@ -46,10 +46,14 @@ pub mod audit;
 mod client;
 mod convert;
 mod error;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod host;
 pub mod link;
 mod object_store;
 mod protocol;
+mod recent;
 mod results;
 mod server;
 mod text;

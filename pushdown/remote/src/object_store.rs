@@ -64,6 +64,7 @@ fn failed(location: &Path, error: ObjectError) -> Error {
         ObjectErrorKind::NotFound => Error::NotFound { path, source },
         ObjectErrorKind::Exists => Error::AlreadyExists { path, source },
         ObjectErrorKind::Conflict => Error::Precondition { path, source },
+        ObjectErrorKind::Unauthenticated => Error::Unauthenticated { path, source },
         ObjectErrorKind::Denied => Error::PermissionDenied { path, source },
         ObjectErrorKind::Range
         | ObjectErrorKind::Exhausted

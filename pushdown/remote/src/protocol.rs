@@ -48,14 +48,9 @@ pub(crate) struct Hello {
     #[prost(uint32, tag = "2")]
     pub(crate) protocol_minor: u32,
     /// Of the command format.
+    /// The tags 4 and 5 were in use by clients of version 1.3 and are not given again.
     #[prost(uint32, tag = "3")]
     pub(crate) format_major: u32,
-    /// The run of the server that the client knew before; empty for none.
-    #[prost(bytes = "bytes", tag = "4")]
-    pub(crate) instance_before: Bytes,
-    /// The epoch that it had seen of it.
-    #[prost(uint64, tag = "5")]
-    pub(crate) epoch_before: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]

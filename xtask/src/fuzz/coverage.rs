@@ -58,6 +58,7 @@ const TARGETS: &[Target] = &[
     Target { name: "merge", needs_engine: false, bytes_max: 6144 },
     Target { name: "drives", needs_engine: false, bytes_max: 6144 },
     Target { name: "pages", needs_engine: false, bytes_max: 128 },
+    Target { name: "messages", needs_engine: false, bytes_max: 1024 },
     Target { name: "sql", needs_engine: true, bytes_max: 97 },
     Target { name: "arguments", needs_engine: true, bytes_max: 128 },
     Target { name: "files", needs_engine: true, bytes_max: 64 },

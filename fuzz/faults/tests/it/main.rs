@@ -9,6 +9,7 @@
 
 mod cancel;
 mod limits;
+mod links;
 mod matrix;
 mod unreadable;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the commands of the conformance suite as inputs of targets, to begin a corpus with:
+//! Writes the commands of the conformance suite, and the messages of the protocol of remote drives,
+//! as inputs of targets, to begin a corpus with:
 //! `seeds FOLDER` makes `FOLDER/TARGET/NUMBER`.
 #![forbid(unsafe_code)]
 
@@ -12,7 +13,8 @@ const RANDOM_CASES: u32 = 400;
 
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).ok_or(io::ErrorKind::InvalidInput)?;
-    for (number, seed) in seeds::of_suite("", RANDOM_CASES).iter().enumerate() {
+    let of_suite = seeds::of_suite("", RANDOM_CASES);
+    for (number, seed) in seeds::of_protocol().iter().chain(&of_suite).enumerate() {
         let targets: &[&str] = match seed.target {
             // Both take calls of the scan kernel.
             "scan" => &["scan", "drives"],

@@ -20,6 +20,14 @@ fn seeds_of_the_suite_are_calls_of_valid_commands() {
 }
 
 #[test]
+fn seeds_of_the_protocol_are_messages_and_are_answered() {
+    let seeds = seeds::of_protocol();
+    let refused = seeds.iter().filter(|seed| !nearscan_targets::messages(&seed.bytes)).count();
+    // What is said to a server that has none of the objects is refused, if it is understood.
+    assert!(seeds.len() > 45 && refused < 15, "{refused} of {} are refused", seeds.len());
+}
+
+#[test]
 fn most_seeds_of_merges_succeed() {
     let seeds = seeds::of_suite("merged", 0);
     let mut ends = Vec::new();

@@ -112,17 +112,20 @@ fn command_is_cancelled_waiting_or_running() {
 }
 
 #[test]
-fn reset_voids_earlier_commands() {
+fn reset_voids_earlier_commands_and_sessions() {
     let drive = start(1, 3);
     let sample = hundreds(400_000);
-    let session = session(&drive);
-    let ticket = submit(&*session, sum(&sample, &drive, 1, 0), PATIENCE).unwrap();
+    let old = session(&drive);
+    let ticket = submit(&*old, sum(&sample, &drive, 1, 0), PATIENCE).unwrap();
     assert_eq!(drive.reset(), Ok(1));
     assert!(matches!(block_on(ticket).outcome, Outcome::Failed(Failure::Gone { .. })));
-    let late = run(&*session, sum(&sample, &drive, 2, 0)).unwrap();
-    assert!(matches!(late.outcome, Outcome::Failed(Failure::Gone { .. })));
-    assert_eq!(session.epoch(), 1);
-    let command = sum(&sample, &drive, 3, session.epoch());
+    for (number, epoch) in [(2, 0), (3, 1)] {
+        let late = run(&*old, sum(&sample, &drive, number, epoch)).unwrap();
+        assert!(matches!(late.outcome, Outcome::Failed(Failure::Gone { .. })));
+    }
+    let session = session(&drive);
+    assert_eq!((old.epoch(), session.epoch()), (0, 1));
+    let command = sum(&sample, &drive, 4, session.epoch());
     assert!(run(&*session, command.clone()).unwrap().check(&command).is_ok());
 }
 

@@ -2,7 +2,7 @@
 //! Runs one command on the client: waits for its end, its timeout, or its cancellation, whichever
 //! is first.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use arrow_flight::FlightData;
 use futures::channel::oneshot;
@@ -10,7 +10,7 @@ use nearscan_drive::{Completion, DriveTime, Failure, Lease, Measured, Outcome, T
 use prost::Message;
 use tokio::sync::mpsc;
 
-use super::{Place, waiting::Commands};
+use super::{Place, connection::Connection, waiting::Commands};
 use crate::{
     convert::id_bytes,
     protocol::{Cancel, Request, ToServer},
@@ -26,6 +26,9 @@ pub(super) struct Awaited {
     pub(super) arrived: tokio::sync::oneshot::Receiver<Completion>,
     pub(super) outgoing: mpsc::Sender<FlightData>,
     pub(super) commands: Commands,
+    pub(super) connection: Arc<Connection>,
+    /// The files that it reads, by their numbers here.
+    pub(super) file_ids: Vec<u64>,
     /// When the client gives it up.
     pub(super) patience: Duration,
     pub(super) lease: Lease,
@@ -55,6 +58,10 @@ impl Awaited {
                 }
             }
         };
+        if let Outcome::Failed(Failure::Stale { .. } | Failure::Read { .. }) = completion.outcome {
+            // The next unit asks again where they are: the server may have forgotten them.
+            self.connection.forget_files(&self.file_ids);
+        }
         // Memory and place are released before the completion is sent.
         drop(self.lease);
         drop(self.place);

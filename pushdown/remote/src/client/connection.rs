@@ -3,11 +3,10 @@
 //! task that detects its end and opens the next.
 
 use std::{
-    collections::HashMap,
     error::Error as _,
     os::unix::ffi::OsStrExt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -34,9 +33,10 @@ use crate::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, Welcome, action, objects::ObjectName,
     },
+    recent::Recent,
 };
 
-/// Files whose place is remembered; then all are forgotten.
+/// Files whose place is remembered.
 const PLACEMENTS_MAX: usize = 1 << 16;
 
 /// Connections of this process, so that each has a number of its own.
@@ -55,12 +55,14 @@ pub(super) struct Connection {
     pub(super) protocol_minor: u32,
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
+    /// What the client adds to the epochs of this run, so that they are behind those of runs before.
+    epochs_before: u64,
     epoch: watch::Sender<u64>,
     /// The reason why it was lost, once it is.
     lost: watch::Sender<Option<String>>,
     /// Notified of an error on the connection: the server is then pinged at once.
     pub(super) suspect: Notify,
-    placements: Mutex<HashMap<FileRef, u64>>,
+    placements: Mutex<Recent<FileRef, u64>>,
 }
 
 /// Why a request has no answer.
@@ -112,8 +114,6 @@ async fn try_open(
         protocol_major: PROTOCOL_MAJOR,
         protocol_minor: PROTOCOL_MINOR,
         format_major: FORMAT_MAJOR.into(),
-        instance_before: before.map_or_else(Bytes::new, |before| before.instance.clone()),
-        epoch_before: before.map_or(0, Connection::epoch),
     };
     let refused = |status: Status| match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => {
@@ -126,15 +126,22 @@ async fn try_open(
     };
     let welcome: Welcome = act(&flight, action::CONNECT, &hello).await.map_err(refused)?;
     let uuid = Uuid::from_slice(&welcome.drive_uuid).unwrap_or_default();
+    let epochs_before = match before {
+        None => 0,
+        Some(before) if before.instance == welcome.instance => before.epochs_before,
+        // The drive of another run counts from the start.
+        Some(before) => before.epoch().saturating_add(1),
+    };
     let connection = Connection {
         flight,
         instance: welcome.instance,
         protocol_minor: welcome.protocol_minor,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
-        epoch: watch::Sender::new(welcome.epoch),
+        epochs_before,
+        epoch: watch::Sender::new(epochs_before.saturating_add(welcome.epoch)),
         lost: watch::Sender::new(None),
         suspect: Notify::new(),
-        placements: Mutex::default(),
+        placements: Mutex::new(Recent::new(PLACEMENTS_MAX)),
     };
     let ask = connection.ask();
     let snapshot: protocol::Snapshot =
@@ -257,9 +264,18 @@ impl Connection {
         }
     }
 
+    fn placements(&self) -> MutexGuard<'_, Recent<FileRef, u64>> {
+        self.placements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The number of a file whose place was requested before.
     pub(super) fn known_file(&self, file: &FileRef) -> Option<u64> {
-        self.placements.lock().unwrap_or_else(PoisonError::into_inner).get(file).copied()
+        self.placements().get(file).copied()
+    }
+
+    /// Forgets the places of files by their numbers here, so that the server is asked again.
+    pub(super) fn forget_files(&self, file_ids: &[u64]) {
+        self.placements().retain(|_, file_id| !file_ids.contains(file_id));
     }
 
     pub(super) async fn locate(
@@ -280,11 +296,7 @@ impl Connection {
             let reason = format!("the server's number for it is too large: {file_id}");
             return Ok(Placement::NotHere { reason });
         };
-        let mut placements = self.placements.lock().unwrap_or_else(PoisonError::into_inner);
-        if placements.len() >= PLACEMENTS_MAX {
-            placements.clear();
-        }
-        placements.insert(file, file_id);
+        self.placements().insert(file, file_id);
         Ok(Placement::Here { file_id })
     }
 
@@ -296,11 +308,18 @@ impl Connection {
     pub(super) async fn reset(&self, limit: Duration) -> Result<u64, Refusal> {
         let health: Health = self.call(action::RESET, &self.ask(), limit).await?;
         self.note_epoch(health.epoch);
-        Ok(health.epoch)
+        Ok(self.epoch_of(health.epoch))
     }
 
-    /// Takes note of an epoch; of two answers that cross each other the later epoch counts.
-    fn note_epoch(&self, epoch: u64) {
+    /// An epoch of the server as the client counts them.
+    pub(super) fn epoch_of(&self, of_server: u64) -> u64 {
+        self.epochs_before.saturating_add(of_server)
+    }
+
+    /// Takes note of an epoch of the server; of two answers that cross each other the later epoch
+    /// counts.
+    fn note_epoch(&self, of_server: u64) {
+        let epoch = self.epoch_of(of_server);
         self.epoch.send_if_modified(|known| {
             let is_later = epoch > *known;
             *known = epoch.max(*known);

@@ -457,6 +457,17 @@ fn tag_file(generation: u64, file_id: u64) -> Option<u64> {
     (file_id >> FILE_BITS == 0).then_some(generation << FILE_BITS | file_id)
 }
 
+/// The number of the file that an input is of.
+fn file_of(input: &InputRef) -> Option<u64> {
+    match input {
+        InputRef::FileRange { file_id, .. } => Some(*file_id),
+        InputRef::DeviceRange { .. }
+        | InputRef::ObjectRange { .. }
+        | InputRef::NvmeExtents { .. }
+        | InputRef::Output { .. } => None,
+    }
+}
+
 /// Changes the numbers of files to those of the server; false when one is of another connection.
 fn untag_files(work: &mut Work, generation: u64) -> bool {
     work.inputs_mut().all(|input| match input {

@@ -26,7 +26,7 @@ use crate::{
         objects::{
             Attributes, Changes, Containers, Copy, Done, List, ListChanges, Listed,
             ObjectInfo as InfoMessage, ObjectName, Remove, SetAttribute, Truncate, WRITE_BYTES_MAX,
-            Write,
+            Within, Write,
         },
     },
 };
@@ -181,13 +181,24 @@ impl Objects {
         info_of(self.call(action::COPY, &copy).await?)
     }
 
-    /// Returns the attributes of an object.
+    /// Returns the attributes of an object. More than fit one answer are asked for in turn, so they
+    /// may be of different times.
     ///
     /// # Errors
     /// [`ObjectErrorKind::NotFound`], or what keeps the server from answering.
     pub async fn attributes(&self, path: &ObjectPath) -> Result<BTreeMap<String, Vec<u8>>> {
-        let found: Attributes = self.call(action::ATTRIBUTES, &ObjectName::from(path)).await?;
-        Ok(found.attributes)
+        let mut all = BTreeMap::new();
+        loop {
+            let after = all.last_key_value().map(|(name, _): (&String, _)| name.clone());
+            let of = Within::behind(ObjectName::from(path), after);
+            let Attributes { attributes, is_partial } = self.call(action::ATTRIBUTES, &of).await?;
+            let before = all.len();
+            all.extend(attributes);
+            // A server that gives nothing new has no more, whatever it says.
+            if !is_partial || all.len() == before {
+                return Ok(all);
+            }
+        }
     }
 
     /// Sets an attribute of an object, or removes it if there is no value.
@@ -206,19 +217,31 @@ impl Objects {
         self.call::<Done>(action::SET_ATTRIBUTE, &set).await.map(drop)
     }
 
-    /// Lists the collections of the default partition, with their quotas and what they hold.
+    /// Lists the collections of the default partition, with their quotas and what they hold, in the
+    /// order of their names. More than fit one answer are asked for in turn.
     ///
     /// # Errors
     /// What keeps the server from answering.
     pub async fn collections(&self) -> Result<Vec<(CollectionPath, Quota, Usage)>> {
-        let partition = DEFAULT_PARTITION.to_owned();
-        let within = ObjectName { partition, ..ObjectName::default() };
-        let found: Containers = self.call(action::CONTAINERS, &within).await?;
-        let each = found.containers.iter().map(|it| {
-            let path = it.name.collection_path().map_err(|error| ObjectError::nonsense(&error))?;
-            Ok((path, quota_of(it), Usage { bytes: it.bytes, objects: it.objects }))
-        });
-        each.collect()
+        let mut all: Vec<(CollectionPath, Quota, Usage)> = Vec::new();
+        loop {
+            let partition = DEFAULT_PARTITION.to_owned();
+            let within = ObjectName { partition, ..ObjectName::default() };
+            let after = all.last().map(|(path, ..)| path.name().to_owned());
+            let within = Within::behind(within, after.clone());
+            let Containers { containers, is_partial } =
+                self.call(action::CONTAINERS, &within).await?;
+            for it in &containers {
+                let path = it.name.collection_path();
+                let path = path.map_err(|error| ObjectError::nonsense(&error))?;
+                all.push((path, quota_of(it), Usage { bytes: it.bytes, objects: it.objects }));
+            }
+            // A server that does not get on has no more, whatever it says.
+            let last = all.last().map(|(path, ..)| path.name());
+            if !is_partial || last <= after.as_deref() {
+                return Ok(all);
+            }
+        }
     }
 
     /// Makes a collection.

@@ -21,7 +21,7 @@ use super::{
     Shared,
     command::{Awaited, cancel_message, message_of},
     connection::{Connection, reason_of},
-    untag_files,
+    file_of, untag_files,
     waiting::{Commands, Expected},
 };
 use crate::{
@@ -86,7 +86,7 @@ async fn try_open(
         let message = incoming.message().await?;
         let message = message.ok_or_else(|| Status::internal("the session was not opened"))?;
         match read(&message)? {
-            Some(Event::Opened(opened)) => break opened.epoch,
+            Some(Event::Opened(opened)) => break connection.epoch_of(opened.epoch),
             // The schema, or what a newer server says.
             None => {}
             Some(Event::Ended(_)) => {
@@ -169,7 +169,7 @@ impl Session for RemoteSession {
     }
 
     fn submit(&self, submission: Submission) -> Result<Ticket, Refusal> {
-        let Submission { work, lease, timeout } = submission;
+        let Submission { mut work, lease, timeout } = submission;
         drop(self.shared.connection()?);
         let needed_bytes = work.device_bytes();
         if self.shared.capabilities.memory_bytes > 0 && lease.bytes() < needed_bytes {
@@ -182,6 +182,7 @@ impl Session for RemoteSession {
         };
         let bytes_max = output.bytes_max().max(ResultHeader::BYTES);
         let timeout = timeout.min(Duration::from_nanos(envelope.deadline_ns));
+        let file_ids = work.inputs_mut().filter_map(|input| file_of(input)).collect();
         let submit = Submit {
             lease_bytes: lease.bytes(),
             timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
@@ -208,6 +209,8 @@ impl Session for RemoteSession {
             arrived,
             outgoing: self.outgoing.clone(),
             commands: self.commands.clone(),
+            connection: Arc::clone(&self.connection),
+            file_ids,
             patience: timeout.saturating_add(self.shared.options.deadline_grace),
             lease,
             place,

@@ -7,7 +7,7 @@ use nearscan_store::{
 };
 use tonic::{Code, Status};
 
-use crate::protocol::objects::{self as messages, Container, Kind, ObjectName};
+use crate::protocol::objects::{self as messages, Container, Kind, ObjectName, Within};
 
 impl ObjectName {
     /// The partition that is meant.
@@ -23,6 +23,20 @@ impl ObjectName {
     /// The object that is meant.
     pub(crate) fn object_path(&self) -> Result<ObjectPath, Error> {
         self.collection_path()?.object(&self.name)
+    }
+}
+
+impl Within {
+    /// What is within `name`, behind the entry `after`.
+    pub(crate) fn behind(name: ObjectName, after: Option<String>) -> Self {
+        let ObjectName { partition, collection, name } = name;
+        Self { partition, collection, name, after }
+    }
+
+    /// The name, and where the answer begins.
+    pub(crate) fn into_parts(self) -> (ObjectName, Option<String>) {
+        let Self { partition, collection, name, after } = self;
+        (ObjectName { partition, collection, name }, after)
     }
 }
 

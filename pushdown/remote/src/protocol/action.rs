@@ -21,13 +21,13 @@ pub(crate) const WRITE: &str = "nearscan.object.write";
 pub(crate) const TRUNCATE: &str = "nearscan.object.truncate";
 /// [`Copy`](super::objects::Copy) to [`ObjectInfo`](super::objects::ObjectInfo).
 pub(crate) const COPY: &str = "nearscan.object.copy";
-/// [`ObjectName`](super::ObjectName) to [`Attributes`](super::objects::Attributes).
+/// [`Within`](super::objects::Within) to [`Attributes`](super::objects::Attributes).
 pub(crate) const ATTRIBUTES: &str = "nearscan.attributes";
 /// [`SetAttribute`](super::objects::SetAttribute) to [`Done`](super::objects::Done).
 pub(crate) const SET_ATTRIBUTE: &str = "nearscan.attributes.set";
 /// [`List`](super::objects::List) to [`Listed`](super::objects::Listed).
 pub(crate) const LIST: &str = "nearscan.collection.list";
-/// [`ObjectName`](super::ObjectName) to [`Containers`](super::objects::Containers).
+/// [`Within`](super::objects::Within) to [`Containers`](super::objects::Containers).
 pub(crate) const CONTAINERS: &str = "nearscan.containers";
 /// [`Container`](super::objects::Container) to [`Done`](super::objects::Done).
 pub(crate) const CREATE_CONTAINER: &str = "nearscan.containers.create";

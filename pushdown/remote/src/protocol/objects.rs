@@ -23,6 +23,10 @@ pub(crate) const RANGES_MAX: usize = 4096;
 /// Most objects, or changes, of one answer.
 pub(crate) const LIST_MAX: u32 = 1000;
 
+/// Bytes of the entries of one answer whose number has no limit: a message has room for the last of
+/// them beyond that.
+pub(crate) const PAGE_BYTES: usize = 3 << 20;
+
 /// The name of an object, or of a container of objects where its last parts are empty.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub(crate) struct ObjectName {
@@ -122,10 +126,28 @@ pub(crate) struct Copy {
     pub(crate) expected: Option<u64>,
 }
 
+/// Asks for the attributes of something, or for the containers within it, in the order of their
+/// names. Its name has the fields of an [`ObjectName`], as which it can be read.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Within {
+    #[prost(string, tag = "1")]
+    pub(crate) partition: String,
+    #[prost(string, tag = "2")]
+    pub(crate) collection: String,
+    #[prost(string, tag = "3")]
+    pub(crate) name: String,
+    /// The name behind which the answer begins.
+    #[prost(string, optional, tag = "4")]
+    pub(crate) after: Option<String>,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Attributes {
     #[prost(btree_map = "string, bytes", tag = "1")]
     pub(crate) attributes: BTreeMap<String, Vec<u8>>,
+    /// There are more behind the last one.
+    #[prost(bool, tag = "2")]
+    pub(crate) is_partial: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -160,6 +182,9 @@ pub(crate) struct Container {
 pub(crate) struct Containers {
     #[prost(message, repeated, tag = "1")]
     pub(crate) containers: Vec<Container>,
+    /// There are more behind the last one.
+    #[prost(bool, tag = "2")]
+    pub(crate) is_partial: bool,
 }
 
 /// Asks for the changes of objects behind one.

@@ -24,11 +24,12 @@ use crate::{
         action,
         objects::{
             Attributes, Changes, Container, Containers, Copy, Done, LIST_MAX, List, ListChanges,
-            Listed, ObjectInfo as InfoMessage, ObjectName, Remove, SetAttribute, Truncate, Write,
+            Listed, ObjectInfo as InfoMessage, ObjectName, PAGE_BYTES, Remove, SetAttribute,
+            Truncate, Within, Write,
         },
     },
 };
-pub(super) use files::Files;
+pub(super) use files::{Files, Inputs};
 
 /// Bytes that a copy moves at once.
 const COPY_BYTES: u64 = 4 << 20;
@@ -110,12 +111,15 @@ impl Objects {
         Ok(InfoMessage::from(&info).encode_to_vec())
     }
 
-    async fn attributes(&self, of: Result<ObjectName, Status>) -> Result<Vec<u8>, Status> {
-        let of = of?;
+    async fn attributes(&self, of: Result<Within, Status>) -> Result<Vec<u8>, Status> {
+        let (of, after) = of?.into_parts();
         let store = self.store.clone();
         let found = blocking(move || with_owner(&of, |owner| store.attributes(owner))).await?;
-        let attributes = found.into_iter().map(|(name, value)| (name, value.to_vec())).collect();
-        Ok(Attributes { attributes }.encode_to_vec())
+        let bytes_of = |(name, value): &(String, Bytes)| name.len() + value.len();
+        let page = page_of(found, |(name, _)| name, bytes_of, after.as_deref());
+        let attributes = page.entries.into_iter().map(|(name, value)| (name, value.to_vec()));
+        let attributes = attributes.collect();
+        Ok(Attributes { attributes, is_partial: page.is_partial }.encode_to_vec())
     }
 
     async fn set_attribute(&self, set: Result<SetAttribute, Status>) -> Result<Vec<u8>, Status> {
@@ -160,9 +164,11 @@ impl Objects {
         let store = self.store.clone();
         match action {
             action::CONTAINERS => {
-                let within: ObjectName = read(body)?;
-                let containers = blocking(move || containers(&store, &within)).await?;
-                return Ok(Containers { containers }.encode_to_vec());
+                let (within, after) = read::<Within>(body)?.into_parts();
+                let found = blocking(move || containers(&store, &within)).await?;
+                let page = page_of(found, last_name, Container::encoded_len, after.as_deref());
+                let Page { entries: containers, is_partial } = page;
+                return Ok(Containers { containers, is_partial }.encode_to_vec());
             }
             action::CREATE_CONTAINER => {
                 let made: Container = read(body)?;
@@ -194,6 +200,44 @@ impl Objects {
         }
         Ok(Done {}.encode_to_vec())
     }
+}
+
+/// A part of a list.
+struct Page<T> {
+    entries: Vec<T>,
+    /// There are more behind the last one.
+    is_partial: bool,
+}
+
+/// Bytes that surround an entry in a message, at most.
+const AROUND_BYTES: usize = 16;
+
+/// The entries behind one in the order of their names, as many as one answer has room for, and one
+/// at least.
+fn page_of<T>(
+    all: impl IntoIterator<Item = T>,
+    name_of: impl Fn(&T) -> &str,
+    bytes_of: impl Fn(&T) -> usize,
+    after: Option<&str>,
+) -> Page<T> {
+    let is_behind = |entry: &T| after.is_none_or(|after| name_of(entry) > after);
+    let mut rest: Vec<T> = all.into_iter().filter(is_behind).collect();
+    rest.sort_by(|one, other| name_of(one).cmp(name_of(other)));
+    let mut bytes = 0;
+    let mut fits = |entry: &T| {
+        bytes += bytes_of(entry) + AROUND_BYTES;
+        bytes <= PAGE_BYTES
+    };
+    let count = rest.iter().take_while(|entry| fits(entry)).count().max(1);
+    let is_partial = count < rest.len();
+    rest.truncate(count);
+    Page { entries: rest, is_partial }
+}
+
+/// The name of a container in the one that it is in.
+fn last_name(container: &Container) -> &str {
+    let ObjectName { partition, collection, .. } = &container.name;
+    if collection.is_empty() { partition } else { collection }
 }
 
 /// The number of entries of one answer.
@@ -265,4 +309,46 @@ fn copy(
         start = end;
     }
     writer.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::MESSAGE_BYTES_MAX;
+
+    /// Names of as many bytes as one may have.
+    #[test]
+    fn pages_of_many_containers_fit_messages_and_are_the_whole_list() {
+        let named = |number: u32| Container {
+            name: ObjectName { collection: format!("{number:0>128}"), ..ObjectName::default() },
+            bytes_max: Some(u64::MAX),
+            objects_max: Some(u64::MAX),
+            bytes: u64::MAX,
+            objects: u64::MAX,
+        };
+        let all: Vec<Container> = (0..60_000).map(named).collect();
+        let (mut found, mut pages) = (Vec::new(), 0);
+        loop {
+            let after: Option<String> = found.last().map(|last| last_name(last).to_owned());
+            let shuffled = all.iter().rev().cloned();
+            let page = page_of(shuffled, last_name, Container::encoded_len, after.as_deref());
+            let Page { entries: containers, is_partial } = page;
+            found.extend(containers.iter().cloned());
+            let answer = Containers { containers, is_partial };
+            assert!(answer.encoded_len() < MESSAGE_BYTES_MAX);
+            pages += 1;
+            if !is_partial {
+                break;
+            }
+        }
+        assert!(found == all && pages > 2, "{} in {pages} pages", found.len());
+    }
+
+    #[test]
+    fn entry_that_is_larger_than_a_page_is_a_page() {
+        let page = page_of(["a", "b"], |name| name, |_| PAGE_BYTES, None);
+        assert_eq!((page.entries, page.is_partial), (vec!["a"], true));
+        let page = page_of(["a", "b"], |name| name, |_| PAGE_BYTES, Some("a"));
+        assert_eq!((page.entries, page.is_partial), (vec!["b"], false));
+    }
 }

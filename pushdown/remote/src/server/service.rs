@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{FileRef, Placement, Refusal, SessionSpec};
 use prost::Message;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -37,25 +37,21 @@ use crate::{
     },
 };
 
-/// Epochs that a drive that was started anew may be behind those that its clients have seen.
-const EPOCHS_BEHIND_MAX: u64 = 1024;
 
 /// The service over one drive.
 #[derive(Debug, Clone)]
 pub(super) struct Service {
     served: Arc<Served>,
     gate: Gate,
-    /// Held while the epoch is changed.
-    epoch: Arc<Mutex<()>>,
 }
 
 impl Service {
     pub(super) fn new(served: Arc<Served>, gate: Gate) -> Self {
-        Self { served, gate, epoch: Arc::default() }
+        Self { served, gate }
     }
 
-    async fn connect(&self, hello: Hello) -> Result<Welcome, Status> {
-        let Hello { protocol_major, protocol_minor, format_major, .. } = hello;
+    fn connect(&self, hello: &Hello) -> Result<Welcome, Status> {
+        let Hello { protocol_major, protocol_minor, format_major } = *hello;
         if protocol_major != PROTOCOL_MAJOR {
             return Err(Status::failed_precondition(format!(
                 "the server speaks version {PROTOCOL_MAJOR}.{PROTOCOL_MINOR} of the protocol, \
@@ -73,35 +69,12 @@ impl Service {
             protocol_major: PROTOCOL_MAJOR,
             protocol_minor: PROTOCOL_MINOR,
             instance: self.served.instance.clone(),
-            epoch: self.epoch_after(&hello).await?,
+            epoch: self.served.epoch().map_err(refused)?,
             drive_uuid: Bytes::copy_from_slice(identity.uuid.as_bytes()),
             kind: identity.kind.to_owned(),
             model: identity.model.clone(),
             capabilities: Capabilities::from(self.served.drive.capabilities()),
         })
-    }
-
-    /// The drive's epoch, which is a new one to a client that knew another run of the server.
-    async fn epoch_after(&self, hello: &Hello) -> Result<u64, Status> {
-        let _one_at_a_time = self.epoch.lock().await;
-        let mut epoch = self.served.epoch().map_err(refused)?;
-        if hello.instance_before.is_empty() || hello.instance_before == self.served.instance {
-            return Ok(epoch);
-        }
-        if hello.epoch_before.saturating_sub(epoch) > EPOCHS_BEHIND_MAX {
-            return Err(Status::failed_precondition(format!(
-                "the drive is in epoch {epoch}, the client has seen {}",
-                hello.epoch_before
-            )));
-        }
-        while epoch <= hello.epoch_before {
-            let next = self.reset().await?;
-            if next <= epoch {
-                return Err(Status::internal("a reset gave no new epoch"));
-            }
-            epoch = next;
-        }
-        Ok(epoch)
     }
 
     /// Resets the drive, which may take its time.
@@ -163,7 +136,7 @@ impl Service {
     async fn act(&self, action: &Action) -> Result<Vec<u8>, Status> {
         let body = &action.body;
         match action.r#type.as_str() {
-            action::CONNECT => self.connect(read(body)?).await.map(|it| it.encode_to_vec()),
+            action::CONNECT => self.connect(&read(body)?).map(|it| it.encode_to_vec()),
             action::LOCATE => {
                 let locate: Locate = read(body)?;
                 self.is_meant(&locate.instance)?;
@@ -179,7 +152,6 @@ impl Service {
             }
             action::RESET => {
                 self.is_meant(&read::<Ask>(body)?.instance)?;
-                let _one_at_a_time = self.epoch.lock().await;
                 Ok(self.health(self.reset().await?).encode_to_vec())
             }
             other => Err(Status::unimplemented(format!("there is no action {other:?}"))),

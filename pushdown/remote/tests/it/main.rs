@@ -14,8 +14,10 @@ mod dead_peers;
 #[path = "../../../applications/tests/it/guest.rs"]
 mod guest;
 mod host;
+mod in_store;
 mod lifecycle;
 mod link;
+mod link_faults;
 mod listener;
 mod messages;
 mod objects;

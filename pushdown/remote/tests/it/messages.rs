@@ -9,6 +9,8 @@ use arrow_flight::{
 };
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{DataType, Field, Schema};
+use nearscan_conformance::sample::{Sample, session};
+use nearscan_drive::Drive;
 use nearscan_emulator::Emulator;
 use rstest::rstest;
 use tonic::{
@@ -16,7 +18,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::bench::{Served, Way, emulated, sums_up, wait};
+use crate::bench::{Served, Way, emulated, numbered, run, sums_up, wait};
 
 fn served() -> (Served, String) {
     let served = Served::start(Arc::<Emulator>::clone(&emulated("")), Way::Tcp);
@@ -53,6 +55,23 @@ fn unknown_fields_of_a_newer_client_are_skipped() {
     // Field 99 with three bytes.
     let hello = vec![8, 1, 16, 9, 24, 1, 0x9a, 0x06, 3, b'n', b'e', b'w'];
     assert!(!wait(act(&uri, "nearscan.connect", hello)).unwrap().is_empty());
+}
+
+/// The fields 4 and 5 are those in which clients of version 1.3 told of the run that they knew.
+#[test]
+fn client_that_tells_of_another_run_resets_nothing() {
+    let (served, uri) = served();
+    let drive = served.connect();
+    let session = session(&drive);
+    let hello = vec![8, 1, 24, 1, 34, 2, b'n', b'o', 40, 100];
+    for _ in 0..3 {
+        assert!(!wait(act(&uri, "nearscan.connect", hello.clone())).unwrap().is_empty());
+    }
+    let fresh = served.connect();
+    assert_eq!(Drive::epoch(&fresh), Some(session.epoch()));
+    let sample = Sample::common(10);
+    let command = sample.sum(&drive, numbered(&*session));
+    assert!(run(&*session, &command).check(&command).is_ok());
 }
 
 #[rstest]

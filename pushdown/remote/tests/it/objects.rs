@@ -4,9 +4,11 @@
 use std::{ops::Range, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use nearscan_conformance::sample::Sample;
+use nearscan_command::InputRef;
+use nearscan_conformance::sample::{Sample, session};
 use nearscan_cpu::CpuDrive;
-use nearscan_drive::{Drive, FileRef, Placement};
+use nearscan_drive::{Drive, Failure, FileRef, Outcome, Placement};
+use nearscan_emulator::{Config, Emulator};
 use nearscan_remote::{More, ObjectErrorKind, RemoteDrive, RemoteStore, ServerOptions};
 use nearscan_store::{CollectionPath, Condition, ObjectPath, Quota, Store};
 use object_store::{
@@ -14,7 +16,10 @@ use object_store::{
 };
 use rstest::rstest;
 
-use crate::bench::{Place, Served, Way, eventually, is_empty, options, wait};
+use crate::{
+    bench::{Place, Served, Way, eventually, is_empty, numbered, options, run, wait},
+    in_store::Counted,
+};
 
 /// A server of a new store, with a CPU drive.
 pub(crate) struct WithObjects {
@@ -161,6 +166,26 @@ fn list_of_many_objects_goes_on_behind_its_first_page() {
     });
 }
 
+/// They are as many as an object may have, of as many bytes as one may have.
+#[test]
+fn attributes_that_no_message_has_room_for_come_whole() {
+    let server = WithObjects::start(Way::Unix);
+    let store = &server.store;
+    let collection = CollectionPath::in_default("c").unwrap();
+    store.create_collection(&collection, Quota::default()).unwrap();
+    store.put(&object("a"), b"", Condition::Always).unwrap();
+    for number in 0..100_u8 {
+        let value = vec![number; 64 << 10];
+        store.set_attribute(&object("a"), &number.to_string(), &value).unwrap();
+    }
+    let drive = server.connect();
+    let found = wait(async { drive.objects().attributes(&object("a")).await.unwrap() });
+    assert_eq!(found.len(), 100);
+    for (name, value) in found {
+        assert!(value == vec![name.parse::<u8>().unwrap(); 64 << 10], "{name}");
+    }
+}
+
 #[test]
 fn upload_that_is_dropped_puts_nothing() {
     let server = WithObjects::start(Way::Tcp);
@@ -246,6 +271,109 @@ fn drive_holds_the_objects_of_its_server_as_they_are_now() {
     not_here(&sample.file(), "no files");
 }
 
+/// A server of an emulated drive with these faults, and the object `c/sample` of its store.
+struct WithSample {
+    drive: Arc<Counted>,
+    served: Served,
+    store: Store,
+    sample: Sample,
+}
+
+impl WithSample {
+    fn start(faults: &str) -> Self {
+        let place = Place::new(Way::Tcp);
+        let store = Store::open(&place.folder.path().join("store")).unwrap();
+        let collection = CollectionPath::in_default("c").unwrap();
+        store.create_collection(&collection, Quota::default()).unwrap();
+        let drive =
+            Counted::new(Emulator::open(Config::from_parameters([("faults", faults)]).unwrap()));
+        let options = ServerOptions { store: Some(store.clone()), ..ServerOptions::default() };
+        let served = Served::with(Arc::<Counted>::clone(&drive), place, options);
+        let with_sample = Self { drive, served, store, sample: Sample::common(100) };
+        with_sample.put();
+        with_sample
+    }
+
+    /// Puts the object, again with another version.
+    fn put(&self) {
+        let bytes = std::fs::read(self.sample.file().path).unwrap();
+        self.store.put(&object("sample"), &bytes, Condition::Always).unwrap();
+    }
+
+    /// The sum of the sample as the object that `file` is.
+    fn run(&self, drive: &RemoteDrive, file: &FileRef) -> Outcome {
+        let Placement::Here { file_id: placed } = drive.locate(file) else { panic!("{file}") };
+        let session = session(drive);
+        let mut command = self.sample.sum(&*self.drive.drive, numbered(&*session));
+        for input in &mut command.unit.inputs {
+            if let InputRef::FileRange { file_id, version, .. } = input {
+                (*file_id, *version) = (placed, file.version);
+            }
+        }
+        run(&*session, &command).outcome
+    }
+}
+
+#[test]
+fn client_asks_again_where_an_object_is_once_a_command_could_not_read_it() {
+    let server = WithSample::start("read_error@0");
+    let drive = server.served.connect();
+    let file = file_of(&drive, &server.served, "sample");
+    let failed = server.run(&drive, &file);
+    assert!(matches!(failed, Outcome::Failed(Failure::Read { .. })), "{failed:?}");
+    for _ in 0..2 {
+        assert!(matches!(server.run(&drive, &file), Outcome::Finished(_)));
+    }
+    assert_eq!(server.drive.located(), 2, "once again after the failure, and not after that");
+}
+
+#[test]
+fn object_that_was_replaced_is_stale_by_its_name_and_then_not_there() {
+    let server = WithSample::start("");
+    let drive = server.served.connect();
+    let file = file_of(&drive, &server.served, "sample");
+    assert!(matches!(server.run(&drive, &file), Outcome::Finished(_)));
+    server.put();
+    // Only the server knows: the client remembers where the version was.
+    let path = "object default/c/sample".to_owned();
+    match server.run(&drive, &file) {
+        Outcome::Failed(Failure::Stale { path: named } | Failure::Read { path: named, .. }) => {
+            assert_eq!(named, path);
+        }
+        outcome => panic!("{outcome:?}"),
+    }
+    let placement = drive.locate(&file);
+    assert!(
+        matches!(&placement, Placement::NotHere { reason } if reason.contains("has changed")),
+        "{placement:?}"
+    );
+}
+
+/// The drive holds the files of another folder only.
+#[test]
+fn reason_why_a_drive_does_not_hold_an_object_names_no_file_of_the_server() {
+    let place = Place::new(Way::Tcp);
+    let (elsewhere, root) = (tempfile::tempdir().unwrap(), place.folder.path().join("store"));
+    let store = Store::open(&root).unwrap();
+    let collection = CollectionPath::in_default("c").unwrap();
+    store.create_collection(&collection, Quota::default()).unwrap();
+    store.put(&object("t"), b"bytes", Condition::Always).unwrap();
+    let folder = elsewhere.path().display().to_string();
+    let emulator = Emulator::open(Config::from_parameters([("root", &*folder)]).unwrap());
+    let options = ServerOptions { store: Some(store), ..ServerOptions::default() };
+    let served = Served::with(Arc::new(emulator), place, options);
+    let drive = served.connect();
+    match drive.locate(&file_of(&drive, &served, "t")) {
+        Placement::NotHere { reason } => {
+            assert!(reason.contains("object default/c/t"), "{reason}");
+            for secret in [folder, root.display().to_string()] {
+                assert!(!reason.contains(&secret), "{reason}");
+            }
+        }
+        Placement::Here { .. } => panic!("it is there"),
+    }
+}
+
 /// Runs a test of object stores in a collection of its own.
 fn in_collection(test: impl AsyncFn(&PrefixStore<RemoteStore>)) {
     let server = WithObjects::start(Way::Tcp);
@@ -300,5 +428,42 @@ fn read_of_a_replaced_object_is_refused_by_its_tag() {
         store.put(&path, noise(100).into()).await.unwrap();
         let refused = store.get_opts(&path, pinned()).await.unwrap_err();
         assert!(matches!(refused, Error::Precondition { .. }), "{refused}");
+    });
+}
+
+/// As many streams as a connection may have at once.
+const STREAMS_MAX: usize = 512;
+
+/// What the first client waits for is documented: nothing comes over its connection once its window
+/// is full, and it takes the connection for lost.
+#[test]
+fn client_that_leaves_its_streams_unread_keeps_no_other_from_being_served() {
+    let server = WithObjects::start(Way::Tcp);
+    let (idle, other) = (server.connect(), server.connect());
+    let bytes = noise(256 << 10);
+    let put = wait(other.objects().put(&object("a"), bytes.clone(), Condition::Always));
+    put.unwrap();
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let (objects, path) = (idle.objects(), object("a"));
+            let streams = (0..STREAMS_MAX).map(|_| objects.read(&path, None, &[]));
+            wait(futures::future::join_all(streams))
+        });
+        wait(async {
+            for _ in 0..5 {
+                assert!(read_all(&other, &object("a")).await == bytes);
+                other.objects().put(&object("b"), noise(9), Condition::Always).await.unwrap();
+            }
+        });
+        let streams = reading.join().unwrap();
+        let unread = streams.iter().filter(|stream| stream.is_ok()).count();
+        assert!(unread > 0 && unread < STREAMS_MAX, "{unread} streams have begun");
+        for error in streams.iter().filter_map(|stream| stream.as_ref().err()) {
+            assert_eq!(error.kind, ObjectErrorKind::Unreachable, "{error}");
+        }
+    });
+    assert!(other.is_connected());
+    eventually("the first has a connection again", || {
+        wait(idle.objects().info(&object("b"))).is_ok()
     });
 }

@@ -21,7 +21,7 @@ use crate::{
     objects::{WithObjects, noise, object},
 };
 
-fn tls_of(certificates: &Certificates) -> ServerTls {
+pub(crate) fn tls_of(certificates: &Certificates) -> ServerTls {
     ServerTls {
         certificate: certificates.server.certificate.clone().into(),
         key: certificates.server.key.clone().into(),
@@ -44,7 +44,7 @@ fn connect(address: &Address, security: Security) -> Result<RemoteDrive, Error> 
     RemoteDrive::connect(address, Options { security, ..options() })
 }
 
-fn trusting(certificates: &Certificates) -> TlsOptions {
+pub(crate) fn trusting(certificates: &Certificates) -> TlsOptions {
     TlsOptions { authorities: certificates.authority.clone().into(), ..TlsOptions::default() }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines why a request about an object fails.
 
+use std::error::Error as _;
+
 use tonic::{Code, Status};
 
 use crate::client::connection::{NoAnswer, reason_of};
@@ -20,7 +22,9 @@ pub enum ObjectErrorKind {
     Exhausted,
     /// A name or a value is not allowed.
     Invalid,
-    /// The client has not the right to do it, or did not say who it is.
+    /// The client did not say who it is, or is not known.
+    Unauthenticated,
+    /// The client has not the right to do it.
     Denied,
     /// The state of the server does not allow it.
     Refused,
@@ -45,13 +49,16 @@ pub struct ObjectError {
 impl ObjectError {
     fn of(status: &Status) -> Self {
         let kind = match status.code() {
+            // What a server says has no source: this is from the connection, whatever its code.
+            _ if status.source().is_some() => ObjectErrorKind::Unreachable,
             Code::NotFound => ObjectErrorKind::NotFound,
             Code::AlreadyExists => ObjectErrorKind::Exists,
             Code::Aborted => ObjectErrorKind::Conflict,
             Code::OutOfRange => ObjectErrorKind::Range,
             Code::ResourceExhausted => ObjectErrorKind::Exhausted,
             Code::InvalidArgument => ObjectErrorKind::Invalid,
-            Code::Unauthenticated | Code::PermissionDenied => ObjectErrorKind::Denied,
+            Code::Unauthenticated => ObjectErrorKind::Unauthenticated,
+            Code::PermissionDenied => ObjectErrorKind::Denied,
             Code::FailedPrecondition => ObjectErrorKind::Refused,
             Code::Unimplemented => ObjectErrorKind::NoObjects,
             Code::Unavailable | Code::Cancelled | Code::DeadlineExceeded => {

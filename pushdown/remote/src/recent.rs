@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A map that forgets what was not used for the longest time.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
+};
+
+/// A map of at most so many entries.
+#[derive(Debug)]
+pub(crate) struct Recent<K, V> {
+    max: usize,
+    entries: HashMap<K, (u64, V)>,
+    /// Keys in the order of their last use.
+    uses: BTreeMap<u64, K>,
+    /// Uses so far.
+    clock: u64,
+}
+
+impl<K: Clone + Eq + Hash, V> Recent<K, V> {
+    /// A map of at most `max` entries, and of one at least.
+    pub(crate) fn new(max: usize) -> Self {
+        Self { max: max.max(1), entries: HashMap::new(), uses: BTreeMap::new(), clock: 0 }
+    }
+
+    /// The value of a key, which is used with it.
+    pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
+        let (used, value) = self.entries.get_mut(key)?;
+        self.clock += 1;
+        if let Some(key) = self.uses.remove(used) {
+            self.uses.insert(self.clock, key);
+        }
+        *used = self.clock;
+        Some(value)
+    }
+
+    /// Sets the value of a key; if there is no room, another one is forgotten.
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        self.remove(&key);
+        while self.entries.len() >= self.max {
+            let Some((_, oldest)) = self.uses.pop_first() else { break };
+            self.entries.remove(&oldest);
+        }
+        self.clock += 1;
+        self.uses.insert(self.clock, key.clone());
+        self.entries.insert(key, (self.clock, value));
+    }
+
+    /// Forgets a key.
+    pub(crate) fn remove(&mut self, key: &K) {
+        if let Some((used, _)) = self.entries.remove(key) {
+            self.uses.remove(&used);
+        }
+    }
+
+    /// Forgets all entries that are not as `keeps` says.
+    pub(crate) fn retain(&mut self, keeps: impl Fn(&K, &V) -> bool) {
+        let uses = &mut self.uses;
+        self.entries.retain(|key, (used, value)| {
+            let is_kept = keeps(key, value);
+            if !is_kept {
+                uses.remove(used);
+            }
+            is_kept
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_that_was_not_used_for_longest_is_forgotten() {
+        let mut recent = Recent::new(3);
+        for key in 0..3 {
+            recent.insert(key, key * 10);
+        }
+        assert_eq!(recent.get(&0), Some(&0));
+        recent.insert(1, 11);
+        recent.insert(3, 30);
+        let found = [0, 1, 2, 3].map(|key| recent.get(&key).copied());
+        assert_eq!(found, [Some(0), Some(11), None, Some(30)]);
+        assert_eq!((recent.entries.len(), recent.uses.len()), (3, 3));
+    }
+
+    #[test]
+    fn removed_entries_make_room() {
+        let mut recent = Recent::new(2);
+        recent.insert("a", 1);
+        recent.insert("b", 2);
+        recent.retain(|key, _| *key != "a");
+        recent.insert("c", 3);
+        recent.remove(&"c");
+        recent.insert("d", 4);
+        assert_eq!((recent.get(&"b").copied(), recent.get(&"d").copied()), (Some(2), Some(4)));
+        assert_eq!((recent.entries.len(), recent.uses.len()), (2, 2));
+    }
+}
