@@ -33,6 +33,7 @@
 pub mod access;
 mod address;
 pub mod audit;
+mod buffers;
 mod client;
 mod convert;
 mod error;

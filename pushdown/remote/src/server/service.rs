@@ -21,7 +21,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::{
     Served, Stage,
     gate::{Admitted, Gate, Need},
-    objects::Objects,
+    objects::{Objects, Opened, Parts},
     read,
     session::{Session, WAITING_MESSAGES},
 };
@@ -189,6 +189,39 @@ impl Service {
         objects.ok_or_else(|| Status::unimplemented("the server has a drive, and no objects"))
     }
 
+    /// Begins to read the object that a ticket asks for. The request runs until what comes with it
+    /// is dropped.
+    pub(super) async fn download(
+        &self,
+        request: Request<Ticket>,
+    ) -> Result<(Parts, Admitted), Status> {
+        // What cannot be read is refused once it is known who says it.
+        let ticket = read::<Read>(&request.get_ref().ticket);
+        let name = ticket.as_ref().map(|ticket| ticket.name.clone()).unwrap_or_default();
+        let admitted = self.gate.admit(&request, Need::to_get(GET, &name, STREAM_BYTES)).await?;
+        let ticket = ticket?;
+        Ok((self.objects()?.get(ticket).await?, admitted))
+    }
+
+    pub(super) fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served)
+    }
+
+    /// Whether clients need not say who they are.
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.gate.access.is_anyone()
+    }
+
+    /// Opens an object to be read, as [`Service::download`] does.
+    pub(super) async fn open_object(
+        &self,
+        request: Request<Read>,
+    ) -> Result<(Opened, Admitted), Status> {
+        let need = Need::to_get(GET, &request.get_ref().name, STREAM_BYTES);
+        let admitted = self.gate.admit(&request, need).await?;
+        Ok((self.objects()?.open(request.into_inner()).await?, admitted))
+    }
+
     /// Opens the session that the first message of an exchange requests.
     async fn open(
         &self,
@@ -327,17 +360,8 @@ impl FlightService for Service {
         Err(not_offered())
     }
 
-    async fn do_get(
-        &self,
-        request: Request<Ticket>,
-    ) -> Result<Response<Self::DoGetStream>, Status> {
-        // What cannot be read is refused once it is known who says it.
-        let ticket = read::<Read>(&request.get_ref().ticket);
-        let name = ticket.as_ref().map(|ticket| ticket.name.clone()).unwrap_or_default();
-        let admitted = self.gate.admit(&request, Need::to_get(GET, &name, STREAM_BYTES)).await?;
-        let ticket = ticket?;
-        let parts = self.objects()?.get(ticket).await?;
-        Ok(Response::new(held(parts, admitted)))
+    async fn do_get(&self, _: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
+        Err(Status::internal("it is answered before it comes here"))
     }
 
     async fn do_put(

@@ -13,4 +13,5 @@ mod link;
 mod listener;
 mod messages;
 mod objects;
+mod plain;
 mod security;

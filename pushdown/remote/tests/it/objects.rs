@@ -3,7 +3,10 @@
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
+use arrow_array::cast::AsArray;
+use arrow_flight::{FlightClient, Ticket};
 use bytes::Bytes;
+use futures::TryStreamExt;
 use nearscan_conformance::sample::Sample;
 use nearscan_cpu::CpuDrive;
 use nearscan_drive::{Drive, FileRef, Placement};
@@ -13,6 +16,7 @@ use object_store::{
     Error, GetOptions, ObjectStore, ObjectStoreExt, integration, path::Path, prefix::PrefixStore,
 };
 use rstest::rstest;
+use tonic::transport::Endpoint;
 
 use crate::bench::{Place, Served, Way, eventually, is_empty, options, wait};
 
@@ -74,6 +78,31 @@ fn object_is_read_as_it_was_put(#[case] way: Way, #[case] length: usize) {
         assert!(read_all(&drive, &object("a/b")).await == bytes);
     });
     assert!(server.store.reader(&object("a/b")).unwrap().read_all().unwrap() == bytes);
+}
+
+/// Clients of other libraries collect each message before they decode it.
+#[test]
+fn object_is_read_by_any_client_of_flight() {
+    let server = WithObjects::start(Way::Tcp);
+    let bytes = noise((1 << 20) + 3);
+    server.store.create_collection(object("a").collection(), Quota::default()).unwrap();
+    server.store.put(&object("a"), &bytes, Condition::Always).unwrap();
+    wait(async {
+        let uri = format!("http://{}", server.served.address);
+        let channel = Endpoint::from_shared(uri).unwrap().connect().await.unwrap();
+        let mut client = FlightClient::new(channel);
+        // The name is field 1 of a ticket: collection (2) and name (3).
+        let ticket = Ticket::new(b"\x0a\x06\x12\x01c\x1a\x01a".to_vec());
+        let batches: Vec<_> = client.do_get(ticket).await.unwrap().try_collect().await.unwrap();
+        let mut all = Vec::new();
+        for batch in batches {
+            all.extend_from_slice(batch.column(0).as_binary::<i32>().value(0));
+        }
+        assert!(all == bytes);
+        let ticket = Ticket::new(b"\x0a\x06\x12\x01c\x1a\x01b".to_vec());
+        let Err(error) = client.do_get(ticket).await else { panic!("there is no object b") };
+        assert!(error.to_string().contains("c/b"), "{error}");
+    });
 }
 
 #[test]
