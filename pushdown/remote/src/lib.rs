@@ -9,7 +9,8 @@
 //!
 //! Objects, RemoteStore --- the same connection --- serve --- the objects of a Store
 //!   describe, list, change                             actions
-//!   bytes                                              one stream an object
+//!   bytes                                              one stream an object, or one
+//!                                                      request over HTTP/1.1
 //! ```
 //!
 //! The protocol is on the page `docs/remote-protocol.md`.

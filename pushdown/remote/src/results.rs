@@ -99,6 +99,7 @@ impl Frame {
 }
 
 /// The header of the message of so many bytes of values.
+#[expect(clippy::cast_possible_wrap, reason = "both constants are far below 2^63")]
 fn header_of(length: i64) -> Bytes {
     const AROUND: i64 = ALIGNMENT as i64;
     let mut builder = FlatBufferBuilder::new();
@@ -138,7 +139,7 @@ pub(crate) fn values(message: &FlightData) -> Result<Bytes, ArrowError> {
     Ok(body.slice(place?))
 }
 
-/// The place of the values in the body of a message. `offset_at` gives the bytes of an offset, which
+/// The place of the values in the body of a message. `offset_at` gives the bytes of an offset; they
 /// are all within the body.
 pub(crate) fn place_of(
     header: &[u8],

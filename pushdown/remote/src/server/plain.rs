@@ -14,8 +14,8 @@
 //! - A request counts as running until its last byte was handed to the system.
 //! - Where clients need not say who they are, the request names the server by an address: a web
 //!   page that got hold of the address through a name of its own cannot ask for objects.
-//! - A connection on which nothing happens for [`PATIENCE`] is closed: a client that is there reads
-//!   on over another one.
+//! - A connection on which nothing happens for [`PATIENCE`], or for [`SENDING_PATIENCE`] within an
+//!   answer, is closed: a client that is there reads on over another one.
 
 mod request;
 
@@ -43,8 +43,12 @@ use crate::protocol::{
 };
 use request::Request;
 
-/// The longest time without a byte from or to a client.
+/// The longest wait for a request.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The longest time in which a client takes none of the bytes that it has asked for. A query may
+/// rest for long; but a client that is gone would hold its place for a quarter of an hour.
+const SENDING_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Connections that wait for gRPC to take them.
 const WAITING_CONNECTIONS: usize = 64;
@@ -234,7 +238,7 @@ fn refusal(status: &Status) -> String {
 /// Sends bytes of this process.
 async fn send(stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let sent = timeout(PATIENCE, stream.write(bytes)).await??;
+        let sent = timeout(SENDING_PATIENCE, stream.write(bytes)).await??;
         bytes = &bytes[sent..];
     }
     Ok(())
@@ -277,7 +281,7 @@ async fn send_piece(
         let sending = stream.async_io(Interest::WRITABLE, || {
             nearscan_io::send_file(file, range.start, count, stream.as_fd())
         });
-        match timeout(PATIENCE, sending).await?? {
+        match timeout(SENDING_PATIENCE, sending).await?? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             sent => range.start += sent as u64,
         }

@@ -53,7 +53,7 @@ pub(crate) fn noise(length: usize) -> Bytes {
     (0..length).map(|at| u8::try_from((at * 31 + at / 251) % 256).unwrap()).collect()
 }
 
-async fn read_all(drive: &RemoteDrive, path: &ObjectPath) -> Bytes {
+pub(crate) async fn read_all(drive: &RemoteDrive, path: &ObjectPath) -> Bytes {
     let mut reading = drive.objects().read(path, None, &[]).await.unwrap();
     let mut all = Vec::new();
     while let Some(part) = reading.next().await.unwrap() {
@@ -185,7 +185,7 @@ fn list_of_many_objects_goes_on_behind_its_first_page() {
         let (page, more) = objects.list(&collection, "", Some(last)).await.unwrap();
         assert_eq!((page.len(), more), (1, More::No));
         let store = RemoteStore::new("test", objects);
-        let listed = futures::TryStreamExt::try_collect::<Vec<_>>(store.list(None)).await.unwrap();
+        let listed = store.list(None).try_collect::<Vec<_>>().await.unwrap();
         assert_eq!(listed.len(), 1001);
     });
 }

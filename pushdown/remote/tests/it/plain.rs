@@ -4,12 +4,14 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    num::NonZeroU64,
     sync::Arc,
+    time::Duration,
 };
 
 use bytes::Bytes;
 use nearscan_remote::{
-    Options, RemoteDrive, Security, ServerOptions,
+    LinkLimit, Options, RemoteDrive, Security, ServerOptions,
     access::{Access, Scope},
     audit::Audit,
 };
@@ -18,7 +20,7 @@ use rstest::rstest;
 
 use crate::{
     bench::{Way, options, wait},
-    objects::{WithObjects, noise, object},
+    objects::{WithObjects, noise, object, read_all},
 };
 
 /// A connection, and what was received over it.
@@ -177,14 +179,7 @@ fn client_has_to_say_who_it_is_and_is_recorded() {
     let security = Security { token: Some(reader), ..Security::default() };
     let drive =
         RemoteDrive::connect(&server.served.address, Options { security, ..options() }).unwrap();
-    wait(async {
-        let mut reading = drive.objects().read(&object("a/b c"), None, &[]).await.unwrap();
-        let mut all = Vec::new();
-        while let Some(part) = reading.next().await.unwrap() {
-            all.extend_from_slice(&part);
-        }
-        assert!(all == bytes);
-    });
+    assert!(wait(read_all(&drive, &object("a/b c"))) == bytes);
     let log = std::fs::read_to_string(log).unwrap();
     let denied =
         log.lines().filter(|line| line.contains("nearscan.get") && line.contains("denied"));
@@ -192,13 +187,18 @@ fn client_has_to_say_who_it_is_and_is_recorded() {
     assert!(!log.contains("nsd_"), "{log}");
 }
 
+/// It passes all connections on, as servers of before do.
 #[test]
-fn connection_ends_with_its_server() {
-    let mut server = with_object(&noise(10), ServerOptions::default());
-    let mut connection = Connection::open(&server);
-    assert!(connection.ask("/objects/default/c/a/b%20c", "").body == noise(10));
-    let address = server.served.address.to_string();
-    server.served.stop();
-    assert!(connection.is_closed());
-    assert!(TcpStream::connect(address).is_err());
+fn server_with_a_limit_is_read_by_flight() {
+    let bytes = noise(2 << 20);
+    let link = LinkLimit { bytes_per_s: NonZeroU64::new(1 << 30), latency: Duration::ZERO };
+    let server = with_object(&bytes, ServerOptions { link, ..ServerOptions::default() });
+    let drive = server.connect();
+    assert!(wait(read_all(&drive, &object("a/b c"))) == bytes);
+    let mut stream = TcpStream::connect(server.served.address.to_string()).unwrap();
+    let text = b"GET /objects/default/c/a/b%20c HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    stream.write_all(text).unwrap();
+    let mut answer = Vec::new();
+    drop(stream.read_to_end(&mut answer));
+    assert!(!answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
 }

@@ -313,7 +313,8 @@ mod tests {
             lengths in prop::collection::vec(0..300_usize, 0..6),
             sizes in prop::collection::vec(1..400_usize, 1..8),
         ) {
-            let parts: Vec<Vec<u8>> = (7..).zip(&lengths).map(|(at, length)| vec![at; *length]).collect();
+            let parts: Vec<Vec<u8>> =
+                (7..).zip(&lengths).map(|(at, length)| vec![at; *length]).collect();
             let mut messages = vec![results::schema_message().with_app_metadata(b"head".to_vec())];
             messages[0].data_header = Bytes::new();
             messages.extend(parts.iter().map(|part| results::part(part).unwrap()));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads bytes of an object: its description, then parts of the ranges in their order.
 //!
-//! A part that is in the page cache is read at once, by whoever asks for the next one: handing it to
-//! another thread and back would take longer. A thread is taken for each part that is not, and none
-//! while the client is slow.
+//! A part that is in the page cache is read at once, by whoever asks for the next one: handing it
+//! to another thread and back would take longer. A thread is taken for each part that is not, and
+//! none while the client is slow.
 
 use std::ops::Range;
 
