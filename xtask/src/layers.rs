@@ -4,11 +4,11 @@
 //! Imports go strictly downward: a crate imports crates of lower layers only, never one of its own
 //! layer. Three rules are narrower than that. The optimizer (L4) never sees a backend (L3). The
 //! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for those of
-//! the kernels and of a drive, which see no engine, and the fuzzers. The conformance suite is for
-//! tests: it is a development dependency, and then of any crate from its own layer upward; only the
-//! check of a drive brings it to users, and fuzzers start from its cases. What a test says when it
-//! cannot run, and how it unpacks its files, is for the tests of any crate; beside them only tasks
-//! and the SQL tests unpack files.
+//! the kernels, of objects and of a drive, which see no engine, and the fuzzers. The conformance
+//! suite is for tests: it is a development dependency, and then of any crate from its own layer
+//! upward; only the check of a drive brings it to users, and fuzzers start from its cases. What a
+//! test says when it cannot run, and how it unpacks its files, is for the tests of any crate;
+//! beside them only tasks and the SQL tests unpack files.
 //!
 //! A folder that is in the table need not exist. A crate that exists and is not in the table is an
 //! error, so a new crate takes its place in the commit that adds it, with the reason in the
@@ -88,6 +88,8 @@ const BEYOND: &[(&str, &[&str])] = &[
     (FUZZ_TARGETS, &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu"]),
     // It measures how long the decoder of queries takes without a query.
     (PEERS, &["pushdown/cpu"]),
+    // It reads objects through the client of a server, which needs no SQL and no engine.
+    (OBJECTS, &["pushdown/store", "pushdown/remote"]),
     // It counts the faults that the emulated drive makes.
     (FAULTS, &["pushdown/emulator"]),
     // Both handle files of tests, and are no part of the program.
@@ -101,6 +103,8 @@ const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     ("pushdown/remote", &["pushdown/emulator"]),
     // A drive over XRT needs a model of the card; in the program the engine connects the two.
     ("pushdown/xrt", &["pushdown/emulator"]),
+    // A store is served with a drive, and this one is there on every machine.
+    (OBJECTS, &["pushdown/cpu"]),
 ];
 
 /// The layer of every folder that holds a crate, or will.
@@ -139,6 +143,7 @@ const PLACES: &[(&str, Layer)] = &[
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
     (PEERS, L7),
+    (OBJECTS, L7),
     (FUZZ_TARGETS, L7),
     (SHELL, L8),
     (ARCHIVE, Tasks),
@@ -158,6 +163,7 @@ const FUZZ_TARGETS: &str = "fuzz/targets";
 const FAULTS: &str = "fuzz/faults";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
+const OBJECTS: &str = "benchmarks/objects";
 /// The report of a test that could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";
