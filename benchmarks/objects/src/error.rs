@@ -89,8 +89,8 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoNginx { .. } => Some(
-                "install it (Debian and Ubuntu: apt-get install nginx-light), or name the program \
-                 with --nginx",
+                "install it (Debian and Ubuntu: apt-get install nginx-light), and name the program \
+                 with --nginx if it is not on the path, such as /usr/sbin/nginx",
             ),
             Self::Binding { .. } => Some(
                 "a machine with two processors and the program taskset of util-linux are needed",

@@ -80,7 +80,7 @@ pub struct Progress {
     pub all: u64,
 }
 
-/// Measures. This process stays bound to one processor.
+/// Measures. This process is bound to one processor until it returns.
 ///
 /// # Errors
 /// [`Error::NoNginx`] where it is not installed, [`Error::Binding`] where there is one processor
@@ -89,7 +89,9 @@ pub fn run(
     plan: &Plan,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Report, Error> {
+    let nginx_version = servers::nginx_version(&plan.nginx)?;
     let processors = Processors::of_process()?;
+    let _bound = processors.bind_client()?;
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::prepare)?;
     let pairs = plan.sizes.len() as u64 * u64::from(plan.rounds);
     let (mut done, all) = (0, pairs * plan.encryptions.len() as u64);
@@ -99,9 +101,8 @@ pub fn run(
         let folder =
             folder.map_err(|error| Error::file("make a folder in", &plan.folder, &error))?;
         let objects = Objects::make(folder.path(), &plan.sizes)?;
-        processors.bind_client()?;
         let programs = (&plan.server, plan.nginx.as_path());
-        let served = servers::start(&objects, folder.path(), *encryption, processors, programs)?;
+        let served = servers::start(&objects, folder.path(), *encryption, &processors, programs)?;
         for server in &served {
             for object in &objects.all {
                 runtime.block_on(read::checked(server, object))?;
@@ -131,5 +132,7 @@ pub fn run(
         }
         rows.append(&mut made);
     }
-    Ok(Report { rounds: plan.rounds, rows })
+    let congestion_control = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    let congestion_control = congestion_control.unwrap_or_default().trim().to_owned();
+    Ok(Report { rounds: plan.rounds, nginx_version, congestion_control, rows })
 }

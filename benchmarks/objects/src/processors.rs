@@ -10,10 +10,23 @@ use std::{
 use crate::error::Error;
 
 /// The processors of both sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Processors {
     server: u32,
     client: u32,
+    /// Those that this process may use.
+    allowed: String,
+}
+
+/// This process, as long as it is bound.
+#[derive(Debug)]
+pub(crate) struct Bound<'a>(&'a Processors);
+
+impl Drop for Bound<'_> {
+    fn drop(&mut self) {
+        // A process that stays bound is slower, and not wrong.
+        drop(bind(&self.0.allowed));
+    }
 }
 
 impl Processors {
@@ -22,8 +35,9 @@ impl Processors {
         let status = std::fs::read_to_string("/proc/self/status");
         let status = status.map_err(|error| Error::Binding { reason: error.to_string() })?;
         let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        match first_two(allowed.unwrap_or_default()) {
-            Some((server, client)) => Ok(Self { server, client }),
+        let allowed = allowed.unwrap_or_default().trim().to_owned();
+        match first_two(&allowed) {
+            Some((server, client)) => Ok(Self { server, client, allowed }),
             None => {
                 let reason = "this process may use one processor only".to_owned();
                 Err(Error::Binding { reason })
@@ -32,34 +46,36 @@ impl Processors {
     }
 
     /// Binds this process, with all of its threads and those that they start.
-    pub(crate) fn bind_client(self) -> Result<(), Error> {
-        let mut command = Command::new("taskset");
-        command.args(["--all-tasks", "--cpu-list", "--pid", &self.client.to_string()]);
-        command.arg(process::id().to_string()).stdin(Stdio::null());
-        let output = command.output();
-        let output = output.map_err(|error| Error::Binding { reason: missing(&error) })?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            return Err(Error::Binding { reason: text.trim().to_owned() });
-        }
-        Ok(())
+    pub(crate) fn bind_client(&self) -> Result<Bound<'_>, Error> {
+        bind(&self.client.to_string())?;
+        Ok(Bound(self))
     }
 
     /// A program that is bound to the processor of the servers.
-    pub(crate) fn server(self, program: impl AsRef<OsStr>) -> Command {
+    pub(crate) fn server(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &self.server.to_string()]).arg(program);
         command
     }
 }
 
-fn missing(error: &std::io::Error) -> String {
-    format!("taskset cannot be run: {error}")
+/// Binds this process to a list of processors.
+fn bind(processors: &str) -> Result<(), Error> {
+    let mut command = Command::new("taskset");
+    command.args(["--all-tasks", "--cpu-list", "--pid", processors]);
+    let output = command.arg(process::id().to_string()).stdin(Stdio::null()).output();
+    let output = output
+        .map_err(|error| Error::Binding { reason: format!("taskset cannot be run: {error}") })?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::Binding { reason: text.trim().to_owned() });
+    }
+    Ok(())
 }
 
 /// The first two of a list such as `0-3,8`.
 fn first_two(list: &str) -> Option<(u32, u32)> {
-    let mut processors = list.trim().split(',').flat_map(|range| {
+    let mut processors = list.split(',').flat_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         match (first.parse::<u32>(), last.parse::<u32>()) {
             (Ok(first), Ok(last)) => first..last.saturating_add(1),
@@ -76,7 +92,7 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("\t0-1", Some((0, 1)))]
+    #[case("0-1", Some((0, 1)))]
     #[case("3,8-9", Some((3, 8)))]
     #[case("5", None)]
     #[case("", None)]

@@ -95,7 +95,7 @@ pub(crate) fn start(
     objects: &Objects,
     folder: &Path,
     encryption: Encryption,
-    processors: Processors,
+    processors: &Processors,
     (program, nginx): (&Program, &Path),
 ) -> Result<[Served; 2], Error> {
     let certified = match encryption {
@@ -111,7 +111,7 @@ pub(crate) fn start(
 fn start_ours(
     objects: &Objects,
     certified: Option<&Certified>,
-    processors: Processors,
+    processors: &Processors,
     program: &Program,
 ) -> Result<Served, Error> {
     let failed = |reason: String| Error::Server { server: OURS, reason };
@@ -152,18 +152,25 @@ fn start_ours(
     Ok(Served { name: OURS, store, _drive: Some(drive), _process: process })
 }
 
+/// What nginx says of its version, such as `nginx/1.22.1`.
+pub(crate) fn nginx_version(nginx: &Path) -> Result<String, Error> {
+    let failed = |reason: String| Error::NoNginx { program: nginx.to_owned(), reason };
+    let output = Command::new(nginx).arg("-v").output();
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let version = said.trim().rsplit(' ').next().unwrap_or_default().to_owned();
+    let is_nginx = output.status.success() && version.starts_with("nginx/");
+    is_nginx.then_some(version).ok_or_else(|| failed(format!("{}: {said}", output.status)))
+}
+
 fn start_nginx(
     objects: &Objects,
     folder: &Path,
     certified: Option<&Certified>,
-    processors: Processors,
+    processors: &Processors,
     nginx: &Path,
 ) -> Result<Served, Error> {
     let failed = |reason: String| Error::Server { server: NGINX, reason };
-    let probe = Command::new(nginx).arg("-v").output();
-    if let Err(error) = probe {
-        return Err(Error::NoNginx { program: nginx.to_owned(), reason: error.to_string() });
-    }
     let port = free_port().map_err(|error| failed(error.to_string()))?;
     let settings = folder.join("nginx.conf");
     let text = settings_of(folder, &objects.files, port, certified);
