@@ -4,11 +4,11 @@
 //! Imports go strictly downward: a crate imports crates of lower layers only, never one of its own
 //! layer. Three rules are narrower than that. What is in L4 never sees a backend (L3). The
 //! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for those of
-//! the kernels and of a drive, which see no engine, and the fuzzers. The conformance suite is for
-//! tests: it is a development dependency, and then of any crate from its own layer upward; only the
-//! check of a drive brings it to users, and fuzzers start from its cases. What a test says when it
-//! cannot run, and how it unpacks its files, is for the tests of any crate; beside them only tasks
-//! and the SQL tests unpack files.
+//! the kernels, of objects and of a drive, which see no engine, and the fuzzers. The conformance
+//! suite is for tests: it is a development dependency, and then of any crate from its own layer
+//! upward; only the check of a drive brings it to users, and fuzzers start from its cases. What a
+//! test says when it cannot run, and how it unpacks its files, is for the tests of any crate;
+//! beside them only tasks and the SQL tests unpack files.
 //!
 //! A folder that is in the table need not exist. A crate that exists and is not in the table is an
 //! error, so a new crate takes its place in the commit that adds it, with the reason in the
@@ -98,8 +98,11 @@ const BEYOND: &[(&str, &[&str])] = &[
     ),
     // It measures how long the decoder of queries takes without a query.
     (PEERS, &["pushdown/cpu"]),
-    // It counts the faults that the emulated drive makes, and breaks the link to one that is served.
+    // It counts the faults that the emulated drive makes, and breaks the link to one that is
+    // served.
     (FAULTS, &["pushdown/emulator", "pushdown/remote", "pushdown/store", LINKS]),
+    // It reads objects through the client of a server, which needs no SQL and no engine.
+    (OBJECTS, &["pushdown/store", "pushdown/remote"]),
     // Both handle files of tests, and are no part of the program.
     (SQL_TESTS, &[ARCHIVE]),
     (TASKS, &[ARCHIVE]),
@@ -113,6 +116,8 @@ const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     ("pushdown/xrt", &["pushdown/emulator"]),
     // A table of an application is read from a server.
     (OPERATIONS, &["pushdown/remote"]),
+    // A store is served with a drive, and this one is there on every machine.
+    (OBJECTS, &["pushdown/cpu"]),
 ];
 
 /// The layer of every folder that holds a crate, or will.
@@ -129,7 +134,8 @@ const PLACES: &[(&str, Layer)] = &[
     // Numbers in, a tree out: it imports nothing, and only rules over plans have a use for it.
     ("engine/join_order", L2),
     (CONFORMANCE, L2),
-    // Bytes in, the same bytes out: it imports nothing, and only tests and fuzzers have a use for it.
+    // Bytes in, the same bytes out: it imports nothing, and only tests and fuzzers have a use for
+    // it.
     (LINKS, L2),
     // Calls components that come with rights to objects: it sits on the store, and what it has of
     // tables it is given by the engine.
@@ -156,6 +162,7 @@ const PLACES: &[(&str, Layer)] = &[
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
     (PEERS, L7),
+    (OBJECTS, L7),
     (FUZZ_TARGETS, L7),
     (SHELL, L8),
     (ARCHIVE, Tasks),
@@ -180,6 +187,7 @@ const LINKS: &str = "fuzz/links";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
 const REMOTE: &str = "pushdown/remote";
+const OBJECTS: &str = "benchmarks/objects";
 /// The report of a test that could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";

@@ -61,5 +61,5 @@ pub use options::{
 pub use pool::{BUFFERS_MAX, Charge, Pool, PoolOptions, Pooled, Take, Unlimited};
 pub use reader::{Builder, RangeRead, Reader};
 pub use slot::{Pending, Read};
-pub use sys::memory_bytes;
+pub use sys::{is_cached, memory_bytes, read_cached, send_file};
 pub use target::{Aligned, BLOCK, Registered, Target};

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io,
     mem::MaybeUninit,
+    ops::Range,
     os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
 };
 
@@ -79,6 +80,43 @@ pub(crate) unsafe fn pread_cached(
         unsafe { libc::preadv2(file.as_raw_fd(), &raw const vector, 1, offset, libc::RWF_NOWAIT) };
     let bytes = check(i64::try_from(bytes).unwrap_or(-1))?;
     Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
+/// Reads from a file what is in the page cache, up to the first byte that is not, and waits for no
+/// device. Returns the number of bytes: 0 also where the file system cannot tell.
+pub fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> usize {
+    // SAFETY: nobody else has the memory until this returns.
+    let read = unsafe { pread_cached(file, offset, buffer.as_mut_ptr(), buffer.len()) };
+    // Whoever reads the rest gets to know what the matter is.
+    read.unwrap_or(0)
+}
+
+/// Whether a range of a file is in the page cache as a whole, as far as the system tells.
+#[must_use]
+pub fn is_cached(file: &File, range: &Range<u64>) -> bool {
+    let length = range.end.saturating_sub(range.start);
+    let pages = range.end.div_ceil(page_bytes()).saturating_sub(range.start / page_bytes());
+    cached_pages(file, range.start, length).is_ok_and(|cached| cached >= pages)
+}
+
+/// Sends bytes of a file to a socket out of the page cache, without a copy (`sendfile`), and
+/// returns how many were sent: 0 at the end of the file. What is not in the page cache is waited
+/// for; a socket that does not block is not.
+///
+/// # Errors
+/// That of the system: [`io::ErrorKind::WouldBlock`] if the socket takes nothing now.
+pub fn send_file(
+    file: &File,
+    offset: u64,
+    length: usize,
+    socket: BorrowedFd<'_>,
+) -> io::Result<usize> {
+    let mut offset = length_of(offset)?;
+    // SAFETY: both are open, and the offset outlives the call.
+    let sent =
+        unsafe { libc::sendfile(socket.as_raw_fd(), file.as_raw_fd(), &raw mut offset, length) };
+    let sent = check(i64::try_from(sent).unwrap_or(-1))?;
+    Ok(usize::try_from(sent).unwrap_or(0))
 }
 
 /// Pages of a range that are in the page cache.

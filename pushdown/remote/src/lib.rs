@@ -9,7 +9,8 @@
 //!
 //! Objects, RemoteStore --- the same connection --- serve --- the objects of a Store
 //!   describe, list, change                             actions
-//!   bytes                                              one stream an object
+//!   bytes                                              one stream an object, or one
+//!                                                      request over HTTP/1.1
 //!
 //! RemoteApplications --- the same connection --- serve --- the applications of that store
 //!   install, start, list, handlers, dead letters       actions, and a stream for a component
@@ -43,6 +44,7 @@ pub mod access;
 mod address;
 pub mod applications;
 pub mod audit;
+mod buffers;
 mod client;
 mod convert;
 mod error;

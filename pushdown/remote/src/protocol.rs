@@ -9,6 +9,7 @@
 pub(crate) mod action;
 pub(crate) mod applications;
 pub(crate) mod objects;
+pub(crate) mod plain;
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -33,6 +34,19 @@ const _: () = assert!(
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 8 << 20;
 /// See [`STREAM_WINDOW_BYTES`].
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// Most bytes of a frame of HTTP/2: a part of an object is one, and not sixteen.
+pub(crate) const FRAME_BYTES_MAX: u32 = 256 << 10;
+
+/// The path of requests for the bytes of an object: Flight's `DoGet`.
+pub(crate) const GET_PATH: &str = "/arrow.flight.protocol.FlightService/DoGet";
+
+/// Bytes before each message of gRPC: whether it is compressed, and its length.
+pub(crate) const MESSAGE_HEAD_BYTES: usize = 5;
+
+/// The number and kind of the field `data_body` of Flight's `FlightData`, as they are encoded:
+/// number 1000, bytes.
+pub(crate) const DATA_BODY_KEY: [u8; 2] = [0xc2, 0x3e];
 
 /// The descriptor of the exchange that a session is.
 pub(crate) const SESSION: &str = "nearscan.session";

@@ -3,7 +3,7 @@
 //!
 //! Paths are relative to the root of the store, with `/` between their parts.
 
-use std::{fmt::Debug, io, path::PathBuf, sync::Arc};
+use std::{fmt::Debug, fs::File, io, path::PathBuf, sync::Arc};
 
 /// A folder of files.
 pub trait Disk: Debug + Send + Sync + 'static {
@@ -71,6 +71,18 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`io::ErrorKind::UnexpectedEof`] if there are fewer, or an error of the system.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Reads the first bytes of `buffer` if that takes no wait for a device, and returns how many;
+    /// 0 where this is not known.
+    fn read_cached_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let _ = (offset, buffer);
+        0
+    }
+
+    /// The file as the system has it, if the bytes of the system's file are those of this one.
+    fn as_system_file(&self) -> Option<&File> {
+        None
+    }
 
     /// Writes all bytes; a gap between the end of the file and the offset is filled with zeros.
     ///

@@ -116,6 +116,14 @@ impl DiskFile for File {
         self.read_exact_at(buffer, offset)
     }
 
+    fn read_cached_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        nearscan_io::read_cached(self, offset, buffer)
+    }
+
+    fn as_system_file(&self) -> Option<&File> {
+        Some(self)
+    }
+
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.write_all_at(bytes, offset)
     }

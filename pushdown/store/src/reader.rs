@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads one version of an object.
 
-use std::{io, ops::Range, path::PathBuf, sync::Arc};
+use std::{fs::File, io, ops::Range, path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 
@@ -94,17 +94,50 @@ impl Reader {
     /// [`Error::Range`] if it ends behind the object, or an error of the system. A range that ends
     /// before it starts is empty.
     pub fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        let path = || self.info.path.to_string();
-        let end = range.end.max(range.start);
-        if end > self.info.length {
-            return Err(Error::Range { path: path(), end, length: self.info.length });
-        }
-        let too_long = |_| Error::Range { path: path(), end, length: self.info.length };
-        let count = usize::try_from(end - range.start).map_err(too_long)?;
-        let mut bytes = vec![0; count];
-        let read = self.file.read_at(range.start, &mut bytes);
-        read.map_err(Error::io("read", &path()))?;
+        let length = range.end.saturating_sub(range.start);
+        self.check(range.start, length)?;
+        let too_long = |_| self.behind(range.end);
+        let mut bytes = vec![0; usize::try_from(length).map_err(too_long)?];
+        self.read_into(range.start, &mut bytes)?;
         Ok(bytes.into())
+    }
+
+    /// Reads as many bytes as `buffer` has, from an offset on.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if the object has fewer, or an error of the system.
+    pub fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.check(offset, buffer.len() as u64)?;
+        let read = self.file.read_at(offset, buffer);
+        read.map_err(|error| Error::io("read", &self.info.path.to_string())(error))
+    }
+
+    /// Reads the first bytes of `buffer` from an offset on, if that takes no wait for a device, and
+    /// returns how many: fewer, or none, where the rest has to be read by [`Reader::read_into`].
+    ///
+    /// # Errors
+    /// [`Error::Range`] as that.
+    pub fn read_cached_into(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.check(offset, buffer.len() as u64)?;
+        Ok(self.file.read_cached_at(offset, buffer).min(buffer.len()))
+    }
+
+    /// The file of the system that holds the bytes, if there is one, for who sends them by a call
+    /// of the system. It may be longer than the object, and is for reading only.
+    #[must_use]
+    pub fn system_file(&self) -> Option<&File> {
+        self.file.as_system_file()
+    }
+
+    /// Checks that the object has so many bytes from an offset on.
+    fn check(&self, offset: u64, length: u64) -> Result<()> {
+        let end = offset.saturating_add(length);
+        if end > self.info.length { Err(self.behind(end)) } else { Ok(()) }
+    }
+
+    fn behind(&self, end: u64) -> Error {
+        let (path, length) = (self.info.path.to_string(), self.info.length);
+        Error::Range { path, end, length }
     }
 
     /// Reads all bytes.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements `nearscan drive bench`: it runs the kernels and prints the report of
-//! `nearscan-kernels`, or measures reads ([`io`]).
+//! `nearscan-kernels`, or measures reads of a file ([`io`]) or of objects ([`objects`]).
 
 mod io;
+mod objects;
 
 use std::{
     ops::ControlFlow,
@@ -24,6 +25,7 @@ use crate::{
     progress::bar,
 };
 use io::IoArgs;
+use objects::ObjectsArgs;
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum BenchCommand {
@@ -39,6 +41,12 @@ pub(crate) enum BenchCommand {
     /// buffers, and through a reader that threads share. The modes take turns in each round, and
     /// the figure of a mode is its median.
     Io(IoArgs),
+    /// Measure reads of whole objects from `nearscan drive serve`, beside nginx with the same files
+    ///
+    /// Both servers read out of the page cache, each on one processor, and the client reads through
+    /// object_store on another. The servers take turns in pairs; the figure is the median of the
+    /// ratios of the pairs. nginx and taskset are needed.
+    Objects(ObjectsArgs),
 }
 
 /// Options of the benchmark of the kernels.
@@ -79,6 +87,7 @@ pub(super) async fn run(
     match command {
         BenchCommand::Kernels(arguments) => run_kernels(arguments, when, queries).await,
         BenchCommand::Io(arguments) => io::run(arguments, when, queries).await,
+        BenchCommand::Objects(arguments) => objects::run(arguments, when, queries).await,
     }
 }
 

@@ -10,3 +10,4 @@ mod errors;
 mod fallback;
 mod helpers;
 mod pool;
+mod system;

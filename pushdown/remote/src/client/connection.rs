@@ -22,13 +22,15 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 
 use super::{
-    Options, Shared, State, Watcher, tag_file,
+    Options, Shared, State, Watcher,
+    objects::PlainConnections,
+    tag_file,
     transport::{self, Transport},
 };
 use crate::{
     address::Address,
     error::{Error, with_causes},
-    link::Link,
+    link::{Link, LinkLimit},
     protocol::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, Welcome, action, objects::ObjectName,
@@ -49,13 +51,18 @@ pub(super) type Flight = FlightServiceClient<Transport>;
 #[derive(Debug)]
 pub(super) struct Connection {
     flight: Flight,
+    /// The channel of the client of Flight.
+    transport: Transport,
+    /// Connections for reads of objects, where there may be such ones.
+    plain: Option<Arc<PlainConnections>>,
     /// The run of the server.
     pub(super) instance: Bytes,
     /// The minor version of the server's protocol.
     pub(super) protocol_minor: u32,
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
-    /// What the client adds to the epochs of this run, so that they are behind those of runs before.
+    /// What the client adds to the epochs of this run, so that they are behind those of the runs
+    /// before.
     epochs_before: u64,
     epoch: watch::Sender<u64>,
     /// The reason why it was lost, once it is.
@@ -107,7 +114,7 @@ async fn try_open(
 ) -> Result<Opened, Error> {
     let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
     let channel = transport::open(address, options, link).await?;
-    let flight = FlightServiceClient::new(channel)
+    let flight = FlightServiceClient::new(channel.clone())
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
     let hello = Hello {
@@ -134,6 +141,8 @@ async fn try_open(
     };
     let connection = Connection {
         flight,
+        transport: channel,
+        plain: plain_of(address, options),
         instance: welcome.instance,
         protocol_minor: welcome.protocol_minor,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
@@ -155,6 +164,18 @@ async fn try_open(
         capabilities: Capabilities::from(&welcome.capabilities),
         snapshot: CostSnapshot::from(&snapshot),
         connection: Arc::new(connection),
+    })
+}
+
+/// Connections for reads of objects: over TCP, if it carries the bytes as they are and as fast as
+/// it can.
+fn plain_of(address: &Address, options: &Options) -> Option<Arc<PlainConnections>> {
+    let Address::Tcp(host_port) = address else { return None };
+    let is_as_it_is = transport::tls_of(address, &options.security.tls).is_none();
+    (is_as_it_is && options.link == LinkLimit::NONE).then(|| {
+        let token = options.security.token.clone();
+        let connections = PlainConnections::new(host_port.clone(), token, options.connect_timeout);
+        Arc::new(connections)
     })
 }
 
@@ -191,6 +212,16 @@ pub(super) fn reason_of(status: &Status) -> String {
 impl Connection {
     pub(super) fn flight(&self) -> Flight {
         self.flight.clone()
+    }
+
+    /// The channel, for requests that are made without the client of Flight.
+    pub(super) fn transport(&self) -> Transport {
+        self.transport.clone()
+    }
+
+    /// Connections for reads of objects, where there may be such ones.
+    pub(super) fn plain(&self) -> Option<&Arc<PlainConnections>> {
+        self.plain.as_ref()
     }
 
     pub(super) fn epoch(&self) -> u64 {

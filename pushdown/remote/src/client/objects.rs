@@ -5,6 +5,8 @@
 //! long as the server does.
 
 mod error;
+mod incoming;
+mod plain;
 mod streams;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -31,6 +33,7 @@ use crate::{
     },
 };
 pub use error::{ObjectError, ObjectErrorKind};
+pub(super) use plain::PlainConnections;
 pub use streams::{ObjectUpload, Reading};
 
 type Result<T> = std::result::Result<T, ObjectError>;

@@ -26,7 +26,7 @@ use crate::{
     address::{Address, Encryption},
     error::{Error, with_causes},
     link::{Link, Throttled},
-    protocol::{CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES},
+    protocol::{CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, STREAM_WINDOW_BYTES},
 };
 
 /// What a client shows to the server, and demands of it.
@@ -94,6 +94,16 @@ impl Interceptor for Credentials {
     }
 }
 
+/// How the connection to an address is encrypted, if it is.
+pub(super) fn tls_of(address: &Address, tls: &Tls) -> Option<TlsOptions> {
+    match tls {
+        Tls::Off => None,
+        Tls::Beyond if address.is_of_this_machine() => None,
+        Tls::Beyond => Some(TlsOptions::default()),
+        Tls::On(options) => Some(options.clone()),
+    }
+}
+
 /// Opens a channel.
 pub(super) async fn open(
     address: &Address,
@@ -106,12 +116,7 @@ pub(super) async fn open(
         let reason = reason.to_owned();
         Error::Refused { address: address.clone(), reason }
     };
-    let tls = match &security.tls {
-        Tls::Off => None,
-        Tls::Beyond if address.is_of_this_machine() => None,
-        Tls::Beyond => Some(TlsOptions::default()),
-        Tls::On(options) => Some(options.clone()),
-    };
+    let tls = tls_of(address, &security.tls);
     let is_safe = tls.is_some() || address.is_of_this_machine();
     let token = match &security.token {
         Some(_) if !is_safe => return Err(refused("a token is not sent without encryption")),
@@ -128,7 +133,8 @@ pub(super) async fn open(
         .map_err(|error| unreachable(with_causes(&error)))?
         .connect_timeout(options.connect_timeout)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES_MAX);
     if let Some(tls) = tls {
         endpoint =
             endpoint.tls_config(config_of(&tls)).map_err(|error| refused(&with_causes(&error)))?;

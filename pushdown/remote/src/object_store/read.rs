@@ -70,8 +70,7 @@ impl Steady {
     /// Connects, and asks for what is missing.
     async fn open(&mut self) -> Result<()> {
         loop {
-            let opened = self.try_open().await;
-            match opened {
+            match self.try_open().await {
                 Ok(reading) => {
                     self.version = Some(reading.info().version);
                     self.reading = Some(reading);
@@ -82,10 +81,12 @@ impl Steady {
         }
     }
 
-    async fn try_open(&self) -> std::result::Result<Reading, ObjectError> {
-        let objects = (self.store.connect)().await?;
+    /// Does not borrow, because an answer that is received must not be seen by two threads.
+    fn try_open(&self) -> impl Future<Output = std::result::Result<Reading, ObjectError>> + use<> {
+        let connecting = (self.store.connect)();
+        let (path, version) = (self.path.clone(), self.version);
         let ranges: Vec<_> = self.ranges.iter().cloned().collect();
-        objects.read(&self.path, self.version, &ranges).await
+        async move { connecting.await?.read(&path, version, &ranges).await }
     }
 
     /// Waits before the next attempt, if there is one after this error.

@@ -12,10 +12,12 @@ mod applications;
 mod calls;
 mod changes;
 mod command;
+mod download;
 mod gate;
 mod incoming;
 mod listener;
 mod objects;
+mod plain;
 mod service;
 mod session;
 
@@ -28,7 +30,6 @@ use std::{
     time::Duration,
 };
 
-use arrow_flight::flight_service_server::FlightServiceServer;
 use bytes::Bytes;
 use nearscan_drive::{Budget, Drive, Refusal, SessionSpec, Unlimited};
 use nearscan_store::Store;
@@ -53,9 +54,10 @@ use crate::{
     audit::Audit,
     error::Error,
     link::{Link, LinkLimit},
-    protocol::{CONNECTION_WINDOW_BYTES, MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES},
+    protocol::{CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, STREAM_WINDOW_BYTES},
 };
 use applications::{Applications, Installed};
+use download::WithDownloads;
 use gate::Gate;
 pub use listener::Listener;
 use listener::Socket;
@@ -266,15 +268,25 @@ pub async fn serve(
     let applications = served.applications.clone();
     let keeper = options.store.clone().map(|store| changes::keep_short(store, applications));
     let keeper = keeper.map(tokio::spawn);
+    let gate = Gate { access: Arc::clone(&options.access), audit: options.audit.clone() };
+    let service = Service::new(Arc::clone(&served), gate);
+    let is_plain = options.tls.is_none() && options.link == LinkLimit::NONE;
     let (socket, socket_file) = listener.into_parts();
     let connections = match socket {
         Socket::Tcp(listener) => {
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            tokio::spawn(accept(Arc::clone(&served), incoming, options.clone()))
+            match is_plain && options.store.is_some() {
+                true => {
+                    let served = Arc::clone(&served);
+                    let incoming = plain::without_plain(served, service.clone(), incoming);
+                    tokio::spawn(accept(service, incoming, options.clone()))
+                }
+                false => tokio::spawn(accept(service, incoming, options.clone())),
+            }
         }
         Socket::Unix(listener) => {
             let incoming = UnixListenerStream::new(listener);
-            tokio::spawn(accept(Arc::clone(&served), incoming, options.clone()))
+            tokio::spawn(accept(service, incoming, options.clone()))
         }
     };
     let mut connections = connections;
@@ -310,7 +322,7 @@ pub async fn serve(
 
 /// Takes connections until the server ends.
 async fn accept<IO, E>(
-    served: Arc<Served>,
+    service: Service,
     incoming: impl Stream<Item = Result<IO, E>>,
     options: ServerOptions,
 ) -> Result<(), tonic::transport::Error>
@@ -318,12 +330,10 @@ where
     IO: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let gate = Gate { access: options.access, audit: options.audit };
     let link = Link::new(options.link);
     let incoming = incoming.map(move |stream| stream.map(|stream| link.throttle(stream)));
-    let service = FlightServiceServer::new(Service::new(Arc::clone(&served), gate))
-        .max_decoding_message_size(MESSAGE_BYTES_MAX)
-        .max_encoding_message_size(MESSAGE_BYTES_MAX);
+    let served = service.served();
+    let service = WithDownloads::new(service);
     let mut server = Server::builder();
     if let Some(tls) = &options.tls {
         let mut config =
@@ -341,6 +351,7 @@ where
         .max_concurrent_streams(STREAMS_MAX)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES_MAX)
         .add_service(service)
         .serve_with_incoming_shutdown(incoming, async move { served.reached(Stage::Ending).await })
         .await

@@ -19,6 +19,7 @@ use tonic::Status;
 
 use super::read;
 use crate::{
+    buffers::Buffers,
     convert::objects::{condition_of, container, quota_of, status_of},
     protocol::{
         action,
@@ -30,6 +31,7 @@ use crate::{
     },
 };
 pub(super) use files::{Files, Inputs};
+pub(super) use get::{Opened, Parts};
 
 /// Bytes that a copy moves at once.
 const COPY_BYTES: u64 = 4 << 20;
@@ -39,10 +41,12 @@ const COPY_BYTES: u64 = 4 << 20;
 pub(super) struct Objects {
     store: Store,
     pub(super) files: Arc<Files>,
+    /// Memory of the parts that are sent.
+    buffers: Buffers,
 }
 
 /// Calls a function of the store on a thread that may block.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Status> {
     let done = tokio::task::spawn_blocking(work).await;
@@ -51,7 +55,7 @@ async fn blocking<T: Send + 'static>(
 
 impl Objects {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, files: Arc::default() }
+        Self { store, files: Arc::default(), buffers: Buffers::default() }
     }
 
     /// Does what an action asks for; none if it is no action of a store.

@@ -23,7 +23,7 @@ use super::{
     calls::{self, Answers, STREAM_BYTES, to_its_end},
     gate::{Admitted, Gate, Need, Reach},
     incoming::{Incoming, first},
-    objects::Objects,
+    objects::{Objects, Opened, Parts},
     read,
     session::{Session, WAITING_MESSAGES},
 };
@@ -36,7 +36,6 @@ use crate::{
         objects::{ObjectName, Read},
     },
 };
-
 
 /// The service over one drive.
 #[derive(Debug, Clone)]
@@ -162,6 +161,42 @@ impl Service {
     fn objects(&self) -> Result<&Objects, Status> {
         let objects = self.served.objects.as_ref();
         objects.ok_or_else(|| Status::unimplemented("the server has a drive, and no objects"))
+    }
+
+    /// Begins to read the object that a ticket asks for. The request runs until what comes with it
+    /// is dropped.
+    pub(super) async fn download(
+        &self,
+        request: Request<Ticket>,
+    ) -> Result<(Parts, Admitted), Status> {
+        // What cannot be read is refused once it is known who says it.
+        let ticket = read::<Read>(&request.get_ref().ticket);
+        let need = match &ticket {
+            Ok(ticket) => Need::of_ticket(ticket, STREAM_BYTES),
+            Err(_) => Need::of_ticket(&Read::default(), STREAM_BYTES),
+        };
+        let admitted = self.gate.admit(&request, need).await?;
+        let ticket = ticket?;
+        Ok((self.objects()?.get(ticket).await?, admitted))
+    }
+
+    pub(super) fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served)
+    }
+
+    /// Whether clients need not say who they are.
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.gate.access.is_anyone()
+    }
+
+    /// Opens an object to be read, as [`Service::download`] does.
+    pub(super) async fn open_object(
+        &self,
+        request: Request<Read>,
+    ) -> Result<(Opened, Admitted), Status> {
+        let need = Need::of_ticket(request.get_ref(), STREAM_BYTES);
+        let admitted = self.gate.admit(&request, need).await?;
+        Ok((self.objects()?.open(request.into_inner()).await?, admitted))
     }
 
     /// Opens the session that the first message of an exchange requests.
@@ -303,19 +338,15 @@ impl FlightService for Service {
         &self,
         request: Request<Ticket>,
     ) -> Result<Response<Self::DoGetStream>, Status> {
-        // What cannot be read is refused once it is known who says it.
-        let ticket = read::<Read>(&request.get_ref().ticket);
-        let need = match &ticket {
-            Ok(ticket) => Need::of_ticket(ticket, STREAM_BYTES),
-            Err(_) => Need::of_ticket(&Read::default(), STREAM_BYTES),
-        };
+        let mut ticket = read::<Read>(&request.get_ref().ticket)?;
+        let need = Need::of_ticket(&ticket, STREAM_BYTES);
         let admitted = self.gate.admit(&request, need).await?;
-        let mut ticket = ticket?;
-        if let Some(stream) = ticket.stream.take() {
-            return Ok(Response::new(calls::send(Arc::clone(&self.served), admitted, stream)));
+        match ticket.stream.take() {
+            Some(stream) => {
+                Ok(Response::new(calls::send(Arc::clone(&self.served), admitted, stream)))
+            }
+            None => Err(Status::internal("objects are sent before it comes here")),
         }
-        let parts = self.objects()?.get(ticket).await?;
-        Ok(Response::new(held(parts, admitted)))
     }
 
     async fn do_put(

@@ -21,4 +21,5 @@ mod link_faults;
 mod listener;
 mod messages;
 mod objects;
+mod plain;
 mod security;

@@ -3,7 +3,10 @@
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
+use arrow_array::cast::AsArray;
+use arrow_flight::{FlightClient, Ticket};
 use bytes::Bytes;
+use futures::TryStreamExt;
 use nearscan_command::InputRef;
 use nearscan_conformance::sample::{Sample, session};
 use nearscan_cpu::CpuDrive;
@@ -15,6 +18,7 @@ use object_store::{
     Error, GetOptions, ObjectStore, ObjectStoreExt, integration, path::Path, prefix::PrefixStore,
 };
 use rstest::rstest;
+use tonic::transport::Endpoint;
 
 use crate::{
     bench::{Place, Served, Way, eventually, is_empty, numbered, options, run, wait},
@@ -54,7 +58,7 @@ pub(crate) fn noise(length: usize) -> Bytes {
     (0..length).map(|at| u8::try_from((at * 31 + at / 251) % 256).unwrap()).collect()
 }
 
-async fn read_all(drive: &RemoteDrive, path: &ObjectPath) -> Bytes {
+pub(crate) async fn read_all(drive: &RemoteDrive, path: &ObjectPath) -> Bytes {
     let mut reading = drive.objects().read(path, None, &[]).await.unwrap();
     let mut all = Vec::new();
     while let Some(part) = reading.next().await.unwrap() {
@@ -79,6 +83,31 @@ fn object_is_read_as_it_was_put(#[case] way: Way, #[case] length: usize) {
         assert!(read_all(&drive, &object("a/b")).await == bytes);
     });
     assert!(server.store.reader(&object("a/b")).unwrap().read_all().unwrap() == bytes);
+}
+
+/// Clients of other libraries collect each message before they decode it.
+#[test]
+fn object_is_read_by_any_client_of_flight() {
+    let server = WithObjects::start(Way::Tcp);
+    let bytes = noise((1 << 20) + 3);
+    server.store.create_collection(object("a").collection(), Quota::default()).unwrap();
+    server.store.put(&object("a"), &bytes, Condition::Always).unwrap();
+    wait(async {
+        let uri = format!("http://{}", server.served.address);
+        let channel = Endpoint::from_shared(uri).unwrap().connect().await.unwrap();
+        let mut client = FlightClient::new(channel);
+        // The name is field 1 of a ticket: collection (2) and name (3).
+        let ticket = Ticket::new(b"\x0a\x06\x12\x01c\x1a\x01a".to_vec());
+        let batches: Vec<_> = client.do_get(ticket).await.unwrap().try_collect().await.unwrap();
+        let mut all = Vec::new();
+        for batch in batches {
+            all.extend_from_slice(batch.column(0).as_binary::<i32>().value(0));
+        }
+        assert!(all == bytes);
+        let ticket = Ticket::new(b"\x0a\x06\x12\x01c\x1a\x01b".to_vec());
+        let Err(error) = client.do_get(ticket).await else { panic!("there is no object b") };
+        assert!(error.to_string().contains("c/b"), "{error}");
+    });
 }
 
 #[test]
@@ -161,7 +190,7 @@ fn list_of_many_objects_goes_on_behind_its_first_page() {
         let (page, more) = objects.list(&collection, "", Some(last)).await.unwrap();
         assert_eq!((page.len(), more), (1, More::No));
         let store = RemoteStore::new("test", objects);
-        let listed = futures::TryStreamExt::try_collect::<Vec<_>>(store.list(None)).await.unwrap();
+        let listed = store.list(None).try_collect::<Vec<_>>().await.unwrap();
         assert_eq!(listed.len(), 1001);
     });
 }

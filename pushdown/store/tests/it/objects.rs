@@ -60,6 +60,24 @@ fn object_is_replaced_as_a_whole(stored: Stored) {
 }
 
 #[rstest]
+fn bytes_are_read_into_memory_of_the_caller(stored: Stored) {
+    stored.store.put(&object("a"), b"0123456789", Condition::Always).unwrap();
+    let reader = stored.store.reader(&object("a")).unwrap();
+    let mut buffer = [b'-'; 4];
+    // They were written right now, so they are in the page cache, if the file system tells it.
+    let cached = reader.read_cached_into(3, &mut buffer).unwrap();
+    assert!([(0, *b"----"), (4, *b"3456")].contains(&(cached, buffer)), "{cached} {buffer:?}");
+    reader.read_into(6, &mut buffer).unwrap();
+    assert_eq!(&buffer, b"6789");
+    for error in
+        [reader.read_into(7, &mut buffer), reader.read_cached_into(7, &mut buffer).map(drop)]
+    {
+        assert!(matches!(error, Err(Error::Range { end: 11, length: 10, .. })), "{error:?}");
+    }
+    assert_eq!(&buffer, b"6789");
+}
+
+#[rstest]
 fn writer_that_is_dropped_leaves_nothing(stored: Stored) {
     let mut writer = stored.store.writer(&object("a"), Condition::Always).unwrap();
     writer.write(b"one").unwrap();

@@ -10,9 +10,14 @@ use nearscan_store::{Condition, ObjectInfo, ObjectPath};
 use prost::Message;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Status, Streaming};
+use tonic::Status;
 
-use super::{ObjectError, Objects, Result, info_of};
+use super::{
+    ObjectError, Objects, Result,
+    incoming::{Incoming, Pieces},
+    info_of,
+    plain::PlainReading,
+};
 use crate::{
     client::{Shared, connection::Connection},
     convert::objects::expected_of,
@@ -20,7 +25,7 @@ use crate::{
         PUT,
         objects::{self as messages, Finish, ObjectInfo as InfoMessage, ObjectName, Put, Read},
     },
-    results::{self, PART_BYTES_MAX, values},
+    results::{self, PART_BYTES_MAX},
 };
 
 /// Parts that wait for the connection.
@@ -31,13 +36,59 @@ const WAITING_PARTS: usize = 4;
 pub struct Reading {
     info: ObjectInfo,
     connection: Arc<Connection>,
-    incoming: Streaming<FlightData>,
+    source: Source,
     /// Bytes that have not come.
     missing: u64,
     /// Told how long all of them took.
     shared: Arc<Shared>,
     length: u64,
     watch: Stopwatch,
+}
+
+/// Where bytes come from.
+#[derive(Debug)]
+enum Source {
+    Flight {
+        incoming: Incoming,
+        /// What has come of a message and was not taken.
+        pieces: Pieces,
+    },
+    Plain(PlainReading),
+}
+
+impl Source {
+    async fn open(
+        connection: &Connection,
+        read: &Read,
+    ) -> std::result::Result<(InfoMessage, Self), Status> {
+        if let Some(connections) = connection.plain()
+            && let Some((info, reading)) = connections.read(read).await?
+        {
+            return Ok((info, Self::Plain(reading)));
+        }
+        let ticket = Ticket { ticket: read.encode_to_vec().into() };
+        let mut incoming = Incoming::open(connection.transport(), ticket).await?;
+        let first = incoming.message().await?;
+        let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
+        let info = InfoMessage::decode(first.metadata);
+        let info = info.map_err(|error| Status::internal(error.to_string()))?;
+        Ok((info, Self::Flight { incoming, pieces: Pieces::default() }))
+    }
+
+    /// The next bytes; none after the last.
+    async fn next(&mut self) -> std::result::Result<Option<Bytes>, Status> {
+        match self {
+            Self::Plain(reading) => reading.next().await,
+            Self::Flight { incoming, pieces } => loop {
+                if let Some(piece) = pieces.pop() {
+                    return Ok(Some(piece));
+                }
+                let Some(message) = incoming.message().await? else { return Ok(None) };
+                let values = message.values();
+                *pieces = values.map_err(|error| Status::internal(error.to_string()))?;
+            },
+        }
+    }
 }
 
 /// An object on its way to the server. It is there once [`ObjectUpload::finish`] says so; dropped
@@ -72,21 +123,17 @@ impl Objects {
         let is_whole = ranges.is_empty();
         let read = Read { name: ObjectName::from(path), version, ranges, stream: None };
         let connection = self.connection()?;
-        let mut flight = connection.flight();
         let watch = Stopwatch::start();
-        let begin = async {
-            let ticket = Ticket { ticket: read.encode_to_vec().into() };
-            let mut incoming = flight.do_get(ticket).await?.into_inner();
-            let first = incoming.message().await?;
-            let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
-            Ok((first, incoming))
-        };
-        let (first, incoming) = connection.unless_lost(begin).await?;
-        let info = InfoMessage::decode(first.app_metadata);
-        let info = info_of(info.map_err(|error| ObjectError::nonsense(&error))?)?;
+        let (info, source) = connection.unless_lost(Source::open(&connection, &read)).await?;
+        let info = info_of(info)?;
         let missing = if is_whole { info.length } else { all };
         let (shared, length) = (Arc::clone(&self.shared), missing);
-        Ok(Reading { info, connection, incoming, missing, shared, length, watch })
+        if let Source::Plain(reading) = &source
+            && reading.missing() != missing
+        {
+            return Err(ObjectError::nonsense(&"the answer has another length than was asked for"));
+        }
+        Ok(Reading { info, connection, source, missing, shared, length, watch })
     }
 
     /// Begins to write an object as a whole. Its collection is made if there is none.
@@ -149,27 +196,22 @@ impl Reading {
     /// # Errors
     /// If the connection is lost, or the server cannot read.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        loop {
-            let message = self.connection.unless_lost(self.incoming.message()).await?;
-            let Some(message) = message else {
-                return match self.missing {
-                    0 => Ok(None),
-                    missing => Err(ObjectError::nonsense(&format!("{missing} bytes are missing"))),
-                };
+        let bytes = self.connection.unless_lost(self.source.next()).await?;
+        let Some(bytes) = bytes else {
+            return match self.missing {
+                0 => Ok(None),
+                missing => Err(ObjectError::nonsense(&format!("{missing} bytes are missing"))),
             };
-            let part = values(&message).map_err(|error| ObjectError::nonsense(&error))?;
-            let length = part.len() as u64;
-            if length > self.missing {
-                return Err(ObjectError::nonsense(&"there are more bytes than were asked for"));
-            }
-            self.missing -= length;
-            if self.missing == 0 {
-                self.shared.meter.observe(self.length, self.watch.elapsed());
-            }
-            if length > 0 {
-                return Ok(Some(part));
-            }
+        };
+        let length = bytes.len() as u64;
+        if length > self.missing {
+            return Err(ObjectError::nonsense(&"there are more bytes than were asked for"));
         }
+        self.missing -= length;
+        if self.missing == 0 {
+            self.shared.meter.observe(self.length, self.watch.elapsed());
+        }
+        Ok(Some(bytes))
     }
 }
 
@@ -182,7 +224,7 @@ impl ObjectUpload {
         while !bytes.is_empty() {
             let part = bytes.split_to(bytes.len().min(PART_BYTES_MAX));
             self.length += part.len() as u64;
-            let message = results::part(part).map_err(|error| ObjectError::nonsense(&error))?;
+            let message = results::part(&part).map_err(|error| ObjectError::nonsense(&error))?;
             if self.outgoing.send(message).await.is_err() {
                 return Err(self.refusal().await);
             }
