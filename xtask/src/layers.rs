@@ -92,7 +92,7 @@ const BEYOND: &[(&str, &[&str])] = &[
     ),
     // It measures how long the decoder of queries takes without a query.
     (PEERS, &["pushdown/cpu"]),
-    // It counts the faults that the emulated drive makes, and breaks the link to one that is served.
+    // It counts the faults that the emulated drive makes, and breaks the link to a served one.
     (FAULTS, &["pushdown/emulator", "pushdown/remote", "pushdown/store", LINKS]),
     // Both handle files of tests, and are no part of the program.
     (SQL_TESTS, &[ARCHIVE]),
@@ -121,7 +121,7 @@ const PLACES: &[(&str, Layer)] = &[
     // Numbers in, a tree out: it imports nothing, and only rules over plans have a use for it.
     ("engine/join_order", L2),
     (CONFORMANCE, L2),
-    // Bytes in, the same bytes out: it imports nothing, and only tests and fuzzers have a use for it.
+    // Bytes in, the same bytes out: it imports nothing, and only tests have a use for it.
     (LINKS, L2),
     // Calls components that come with rights to objects: it sits on the store, and what it has of
     // tables it is given by the engine.

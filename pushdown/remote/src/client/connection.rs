@@ -53,7 +53,7 @@ pub(super) struct Connection {
     pub(super) instance: Bytes,
     /// Distinguishes it from other connections of this client.
     pub(super) generation: u64,
-    /// What the client adds to the epochs of this run, so that they are behind those of runs before.
+    /// What the client adds to the epochs of this run: they are behind those of runs before.
     epochs_before: u64,
     epoch: watch::Sender<u64>,
     /// The reason why it was lost, once it is.
