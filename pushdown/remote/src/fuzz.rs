@@ -30,7 +30,7 @@ use crate::{
     convert::{objects::change_of, time_of, traffic_of},
     protocol::{
         self, Ask, Event, Failed, FromServer, Health, Hello, Locate, Located, PROTOCOL_MAJOR, PUT,
-        Request, SESSION, Snapshot, ToServer, Welcome, action,
+        Request, SESSION, Snapshot, ToServer, Welcome, action, applications as apps,
         objects::{
             Attributes, Changes, Container, Containers, Copy, Done, Finish, List, ListChanges,
             Listed, ObjectInfo as InfoMessage, ObjectName, Put, Read, Remove, SetAttribute,
@@ -75,6 +75,22 @@ pub const MESSAGES: &[(&str, Check)] = &[
     ("Put", comes_back::<Put>),
     ("Finish", comes_back::<Finish>),
     ("Batch", batch),
+    ("Install", comes_back::<apps::Install>),
+    ("Run", comes_back::<apps::Run>),
+    ("Answered", comes_back::<apps::Answered>),
+    ("Call", comes_back::<apps::Call>),
+    ("Watch", comes_back::<apps::Watch>),
+    ("Schema", comes_back::<apps::Schema>),
+    ("Name", comes_back::<apps::Name>),
+    ("ListAfter", comes_back::<apps::ListAfter>),
+    ("Applications", comes_back::<apps::Applications>),
+    ("Register", comes_back::<apps::Register>),
+    ("Handlers", comes_back::<apps::Handlers>),
+    ("ListDeadLetters", comes_back::<apps::ListDeadLetters>),
+    ("DeadLetters", comes_back::<apps::DeadLetters>),
+    ("Letter", comes_back::<apps::Letter>),
+    ("Noticed", comes_back::<apps::Noticed>),
+    ("Refused", comes_back::<apps::Refused>),
 ];
 
 /// Whether bytes are a message of this type, which then comes back as it was. Its encodings are
@@ -220,7 +236,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("ListChanges", ListChanges { after: 3, limit: 1 }.encode_to_vec()),
         ("Changes", Changes { changes: vec![change], last: 1 }.encode_to_vec()),
-        ("Read", Read { name: name(), version: Some(7), ranges: Vec::new() }.encode_to_vec()),
+        ("Read", Read { name: name(), version: Some(7), ..Read::default() }.encode_to_vec()),
         (
             "Put",
             Put {
@@ -258,8 +274,9 @@ pub struct Probe {
 
 /// Short calls of the protocol, by number.
 fn action_of(number: u8) -> &'static str {
-    let count = action::OF_DRIVES.len() + action::OF_STORES.len();
-    let mut all = action::OF_DRIVES.iter().chain(&action::OF_STORES).map(|(name, _)| *name);
+    let known = [&action::OF_DRIVES[..], &action::OF_STORES, &action::OF_APPLICATIONS].concat();
+    let count = known.len();
+    let mut all = known.into_iter().map(|(name, _)| name);
     all.nth(usize::from(number) % count).unwrap_or(action::HEALTH)
 }
 
@@ -368,8 +385,7 @@ impl Probe {
         let first = FlightData::new()
             .with_descriptor(FlightDescriptor::new_cmd(PUT))
             .with_app_metadata(first.to_vec());
-        let parts =
-            parts.iter().filter_map(|part| results::part(Bytes::copy_from_slice(part)).ok());
+        let parts = parts.iter().filter_map(|part| results::part(part).ok());
         let last = FlightData::new().with_app_metadata(last.to_vec());
         let messages: Vec<_> = std::iter::once(first).chain(parts).chain([last]).collect();
         let mut client = self.client.clone();
