@@ -17,8 +17,8 @@ use rstest::rstest;
 use tokio::sync::oneshot;
 
 use crate::{
-    Fixture,
     guest::{guest, manifest},
+    support::Fixture,
 };
 
 /// Where the guest has its bytes, beyond what its arguments take.

@@ -17,7 +17,7 @@ use nearscan_applications::{Layout, Query, Refusal, Rights, Sink, Source, Tables
 use nearscan_store::{Condition, ObjectInfo, Quota};
 use rstest::rstest;
 
-use crate::{Fixture, collection, object, piece, query, texts};
+use crate::support::{Fixture, collection, object, piece, query, texts};
 
 fn target(name: &str, layout: Layout) -> Target {
     Target { path: object(name), condition: Condition::Always, layout }

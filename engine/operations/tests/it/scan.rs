@@ -8,7 +8,7 @@ use nearscan_applications::{
 use nearscan_store::Condition;
 use rstest::rstest;
 
-use crate::{Fixture, all_of, object, query, texts};
+use crate::support::{Fixture, all_of, object, query, texts};
 
 const CSV: &str = "k,kind\n1,a\n2,b\n3,a\n4,\n";
 
