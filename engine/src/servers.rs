@@ -97,7 +97,7 @@ impl Servers {
         let by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let connected = by_address
             .iter()
-            .filter_map(|(address, it)| Some((address.clone(), it.get()?.clone())));
+            .filter_map(|(address, it)| Some((address.clone(), Arc::clone(it.get()?))));
         connected.collect()
     }
 

@@ -148,7 +148,7 @@ struct TableWriter {
 enum State {
     /// The first rows are collected.
     Sampling {
-        file: ObjectFile,
+        file: Box<ObjectFile>,
         batches: Vec<RecordBatch>,
         rows: usize,
     },
@@ -162,7 +162,7 @@ impl TableWriter {
         store.ensure_collection(path.collection())?;
         let writer = store.writer(&path, condition)?;
         let failed = Failed::default();
-        let file = ObjectFile { writer, failed: failed.clone() };
+        let file = Box::new(ObjectFile { writer, failed: failed.clone() });
         let state = State::Sampling { file, batches: Vec::new(), rows: 0 };
         Ok(Self { schema, layout, failed, state })
     }
@@ -186,7 +186,7 @@ impl TableWriter {
             return Err(Refusal::Unavailable("the object cannot be written".to_owned()));
         };
         let properties = properties(&self.schema, &self.layout, &batches);
-        let writer = ArrowWriter::try_new(file, self.schema.clone(), Some(properties));
+        let writer = ArrowWriter::try_new(*file, Arc::clone(&self.schema), Some(properties));
         let writer = writer.map_err(|error| self.failed.or(&error))?;
         self.state = State::Writing(Box::new(writer));
         batches.into_iter().try_for_each(|batch| self.write(batch))

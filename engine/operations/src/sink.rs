@@ -79,7 +79,8 @@ impl ParquetSink {
             return Err(Refusal::Invalid("the sink has failed before".to_owned()));
         };
         let (batches, receiver) = mpsc::channel(BATCHES_WAITING);
-        let part = Arc::new(Part { schema: schema.clone(), batches: Mutex::new(Some(receiver)) });
+        let part =
+            Arc::new(Part { schema: Arc::clone(&schema), batches: Mutex::new(Some(receiver)) });
         let table = StreamingTable::try_new(schema, vec![part]);
         let table = table.map_err(|error| Refusal::Invalid(error.to_string()))?;
         let operations = self.operations.clone();

@@ -83,7 +83,7 @@ fn check_expression(session: &Session, text: &str) -> Result<(), Refusal> {
     let invalid = |reason: String| Refusal::Invalid(format!("{text}: {reason}"));
     let config = session.uncorrected_context().copied_config();
     let options = &config.options().sql_parser;
-    let dialect = dialect_from_str(&options.dialect);
+    let dialect = dialect_from_str(options.dialect);
     let dialect = dialect.ok_or_else(|| invalid("there is no dialect".to_owned()))?;
     let parser = DFParserBuilder::new(text)
         .with_dialect(dialect.as_ref())
