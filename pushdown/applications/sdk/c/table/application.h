@@ -495,7 +495,8 @@ extern bool nearscan_drive_attributes_remove(application_string_t *collection, a
 extern bool nearscan_drive_tables_method_batches_next(nearscan_drive_tables_borrow_batches_t self, application_option_list_u8_t *ret, nearscan_drive_tables_error_t *err);
 // Reads rows. Needs the right to read the collection.
 extern bool nearscan_drive_tables_scan(nearscan_drive_tables_query_t *query, nearscan_drive_tables_own_batches_t *ret, nearscan_drive_tables_error_t *err);
-// Begins one. Needs the right to write the collection of the target.
+// Begins one. Needs the right to write the collection of the target, which is made if there is
+// none.
 extern bool nearscan_drive_tables_static_sink_create(nearscan_drive_tables_object_name_t *target, nearscan_drive_tables_condition_t *condition, nearscan_drive_tables_layout_t *layout, nearscan_drive_tables_own_sink_t *ret, nearscan_drive_tables_error_t *err);
 // Takes the next piece of one Arrow IPC stream; its start is the schema. A piece holds whole
 // messages.
@@ -503,7 +504,8 @@ extern bool nearscan_drive_tables_method_sink_write(nearscan_drive_tables_borrow
 // Puts the object in its place. A sink is committed once.
 extern bool nearscan_drive_tables_method_sink_commit(nearscan_drive_tables_borrow_sink_t self, nearscan_drive_tables_object_info_t *ret, nearscan_drive_tables_error_t *err);
 // Makes a Parquet object of a CSV, JSON or Parquet object, without its rows passing through the
-// application. Needs the right to read the one and to write the other.
+// application. Needs the right to read the one and to write the other; its collection is made if
+// there is none.
 extern bool nearscan_drive_tables_convert(nearscan_drive_tables_object_name_t *source, nearscan_drive_tables_format_t *maybe_format, nearscan_drive_tables_object_name_t *target, nearscan_drive_tables_condition_t *condition, nearscan_drive_tables_layout_t *layout, nearscan_drive_tables_object_info_t *ret, nearscan_drive_tables_error_t *err);
 
 // Imported Functions from `nearscan:drive/output@0.1.0`
