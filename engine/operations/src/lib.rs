@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gives applications on a storage server the engine's operations on tables: [`Operations`]
-//! implements [`Tables`](nearscan_applications::Tables).
+//! implements [`Tables`].
 //!
 //! ```text
 //! scan:     Query   -> Snapshot -> statement -> engine, with the drive -> Encoder -> application

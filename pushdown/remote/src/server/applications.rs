@@ -38,7 +38,7 @@ use crate::{
     },
     results,
 };
-pub(super) use nearscan_applications::Applications;
+pub use nearscan_applications::Applications;
 use refusal::{status_of, too_large};
 
 const _: () = assert!(BODY_BYTES_MAX == nearscan_applications::MESSAGE_BYTES_MAX as u64);

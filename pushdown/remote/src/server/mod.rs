@@ -56,7 +56,8 @@ use crate::{
     link::{Link, LinkLimit},
     protocol::{CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, STREAM_WINDOW_BYTES},
 };
-use applications::{Applications, Installed};
+pub use applications::Applications;
+use applications::Installed;
 use download::WithDownloads;
 use gate::Gate;
 pub use listener::Listener;
