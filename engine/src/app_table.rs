@@ -11,18 +11,10 @@
 //! - What an application sends is checked: its batches have the schema that it has stated.
 //! - A statement that ends early ends the call.
 
-use std::{
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{collections::VecDeque, fmt, sync::Arc};
 
-use bytes::Bytes;
 use datafusion::{
-    arrow::{
-        array::RecordBatch, buffer::Buffer, datatypes::SchemaRef, error::ArrowError,
-        ipc::reader::StreamDecoder,
-    },
+    arrow::{array::RecordBatch, datatypes::SchemaRef, error::ArrowError},
     catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider, streaming::StreamingTable},
     common::{DataFusionError, Result, ScalarValue, plan_err},
     execution::TaskContext,
@@ -36,6 +28,7 @@ use nearscan_remote::{RemoteDrive, TableReading};
 
 use crate::{
     access::Access,
+    ipc::ForeignStream,
     servers::{SCHEME, Servers},
 };
 
@@ -54,17 +47,15 @@ impl AppFunction {
         Self { servers }
     }
 
-    /// The server of an application, with its address, and the application's name.
-    fn server(&self, name: &str) -> Result<(String, Arc<RemoteDrive>, String)> {
+    /// The address of the server of an application, and the application's name.
+    fn place(&self, name: &str) -> Result<(String, String)> {
         let of_url = name.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix("://"));
         if let Some((address, name)) = of_url.and_then(|rest| rest.split_once('/')) {
-            let server = self.servers.connect_now(address);
-            let server = server.map_err(|error| DataFusionError::Execution(error.to_string()))?;
-            return Ok((address.to_owned(), server, name.to_owned()));
+            return Ok((address.to_owned(), name.to_owned()));
         }
         let mut servers = self.servers.connected();
         match (servers.pop(), servers.is_empty()) {
-            (Some((address, server)), true) => Ok((address, server, name.to_owned())),
+            (Some((address, _)), true) => Ok((address, name.to_owned())),
             (None, _) => plan_err!(
                 "{NAME}: no server is attached; attach one as the drive remote://HOST:PORT, or \
                  name it: {NAME}('{SCHEME}://HOST:PORT/{name}')"
@@ -84,16 +75,18 @@ impl TableFunctionImpl for AppFunction {
                 "{NAME} takes the name of an application and its arguments, as texts"
             );
         };
-        let (address, server, name) = self.server(name)?;
+        let (address, name) = self.place(name)?;
         if let Some(access) = args.session().config().get_extension::<Access>() {
-            // An application may write.
+            // An application may write. Without the permission no server hears of it.
             access.check_call(NAME, &format!("{SCHEME}://{address}/"))?;
         }
+        let server = self.servers.connect_now(&address);
+        let server = server.map_err(|error| DataFusionError::Execution(error.to_string()))?;
         let call = Call { address, server, name, arguments: arguments.to_vec() };
         let stated = call.server.application_schema(&call.name, &call.arguments);
         let stated = stated.map_err(|error| call.failed(&error))?;
-        let mut decoder = StreamDecoder::new();
-        call.decode(&mut decoder, &mut Buffer::from(stated))?;
+        let mut decoder = ForeignStream::new();
+        decoder.push(&stated).map_err(|error| call.no_stream(&error))?;
         decoder.finish().map_err(|error| call.no_stream(&error))?;
         let Some(schema) = decoder.schema() else {
             return Err(call.failed(&"it has stated no schema"));
@@ -136,18 +129,6 @@ impl Call {
         DataFusionError::Execution(format!("application {name} of {address}: {reason}"))
     }
 
-    /// Decodes what there is of the next batch. The bytes are an application's, and the decoder may
-    /// panic on such.
-    fn decode(
-        &self,
-        decoder: &mut StreamDecoder,
-        buffer: &mut Buffer,
-    ) -> Result<Option<RecordBatch>> {
-        let decoded = catch_unwind(AssertUnwindSafe(|| decoder.decode(buffer)));
-        let decoded = decoded.map_err(|_| self.failed(&"its batch is inconsistent"))?;
-        decoded.map_err(|error| self.no_stream(&error))
-    }
-
     fn no_stream(&self, error: &ArrowError) -> DataFusionError {
         self.failed(&format!("it sends no Arrow IPC stream: {error}"))
     }
@@ -160,8 +141,8 @@ impl Call {
         let incoming = Incoming {
             call: self,
             reading,
-            decoder: StreamDecoder::new(),
-            buffer: Buffer::from(Bytes::new()),
+            decoder: ForeignStream::new(),
+            decoded: VecDeque::new(),
             schema: Arc::clone(&schema),
         };
         let batches = stream::try_unfold(incoming, |mut incoming| async move {
@@ -175,15 +156,16 @@ impl Call {
 struct Incoming {
     call: Call,
     reading: TableReading,
-    decoder: StreamDecoder,
-    buffer: Buffer,
+    decoder: ForeignStream,
+    /// Batches that have come together.
+    decoded: VecDeque<RecordBatch>,
     schema: SchemaRef,
 }
 
 impl Incoming {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(batch) = self.call.decode(&mut self.decoder, &mut self.buffer)? {
+            if let Some(batch) = self.decoded.pop_front() {
                 return match batch.schema().fields() == self.schema.fields() {
                     true => {
                         RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())
@@ -195,7 +177,10 @@ impl Incoming {
             }
             let piece = self.reading.next().await;
             match piece.map_err(|error| self.call.failed(&error))? {
-                Some(piece) => self.buffer = Buffer::from(piece),
+                Some(piece) => {
+                    let batches = self.decoder.push(&piece);
+                    self.decoded.extend(batches.map_err(|error| self.call.no_stream(&error))?);
+                }
                 None => {
                     let finished = self.decoder.finish();
                     finished.map_err(|error| self.call.no_stream(&error))?;

@@ -204,6 +204,7 @@ mod explain;
 mod files;
 mod host;
 mod interrupt;
+pub mod ipc;
 mod object_stores;
 mod overlay;
 mod panics;

@@ -58,8 +58,8 @@ impl Servers {
         by_address.insert(address.to_owned(), Arc::new(OnceCell::new_with(Some(drive))));
     }
 
-    /// The objects of the server at an address.
-    async fn objects(&self, address: &str) -> Result<Objects, ObjectError> {
+    /// The server at an address, to which a connection is made if there is none.
+    async fn server(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
         let connected = {
             let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
             if by_address.len() >= CONNECTED_MAX && !by_address.contains_key(address) {
@@ -69,7 +69,7 @@ impl Servers {
             Arc::clone(by_address.entry(address.to_owned()).or_default())
         };
         match connected.get_or_try_init(|| self.connect(address)).await {
-            Ok(drive) => Ok(drive.objects()),
+            Ok(drive) => Ok(Arc::clone(drive)),
             Err(error) => {
                 // A server that does not answer takes no place.
                 let mut known = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,16 +101,9 @@ impl Servers {
         connected.collect()
     }
 
-    /// The server at an address, to which a connection is made on this thread if there is none.
+    /// As [`Servers::server`], on this thread, which is one of a runtime and waits.
     pub(crate) fn connect_now(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
-        let known = self.connected().into_iter().find(|(it, _)| it == address);
-        if let Some((_, server)) = known {
-            return Ok(server);
-        }
-        let drive = open(address)?;
-        self.add(address, Arc::clone(&drive));
-        self.drives.attach(address, Arc::<RemoteDrive>::clone(&drive) as Arc<dyn Drive>);
-        Ok(drive)
+        futures::executor::block_on(self.server(address))
     }
 
     /// The store of the objects of a URL's server. No request is sent.
@@ -119,7 +112,7 @@ impl Servers {
         let (servers, name) = (Arc::clone(self), address.clone());
         RemoteStore::connecting(&name, move || {
             let (servers, address) = (Arc::clone(&servers), address.clone());
-            Box::pin(async move { servers.objects(&address).await })
+            Box::pin(async move { Ok(servers.server(&address).await?.objects()) })
         })
     }
 }
