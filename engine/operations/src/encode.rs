@@ -2,12 +2,60 @@
 //! Encodes batches as an application wants them: as pieces of one Arrow IPC stream, or as lines of
 //! JSON.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use nearscan::arrow::{
-    array::RecordBatch, datatypes::SchemaRef, error::ArrowError, ipc::writer::StreamWriter,
+    array::{Array, AsArray, RecordBatch, RecordBatchOptions},
+    datatypes::{DataType, SchemaRef},
+    error::ArrowError,
+    ipc::writer::StreamWriter,
     json::LineDelimitedWriter,
 };
 use nearscan_applications::{Encoding, MESSAGE_BYTES_MAX, Refusal};
+
+/// Bytes of a part of a batch in memory, at most, if it has several rows: what is encoded is seldom
+/// several times as long.
+const PART_BYTES: usize = MESSAGE_BYTES_MAX / 4;
+
+/// Cuts a batch into parts that are short enough for an application.
+///
+/// # Errors
+/// If a column cannot be measured.
+pub(crate) fn parts(batch: &RecordBatch) -> Result<Vec<RecordBatch>, Refusal> {
+    let mut parts = Vec::new();
+    let mut waiting = vec![compact(batch)?];
+    while let Some(batch) = waiting.pop() {
+        if bytes_of(&batch)? <= PART_BYTES || batch.num_rows() < 2 {
+            parts.push(batch);
+            continue;
+        }
+        let half = batch.num_rows() / 2;
+        waiting.push(compact(&batch.slice(half, batch.num_rows() - half))?);
+        waiting.push(compact(&batch.slice(0, half))?);
+    }
+    Ok(parts)
+}
+
+/// The bytes of the rows of a batch, and of no others in the same buffers.
+fn bytes_of(batch: &RecordBatch) -> Result<usize, Refusal> {
+    let columns = batch.columns().iter();
+    let bytes = columns.map(|column| column.to_data().get_slice_memory_size());
+    bytes.sum::<Result<usize, _>>().map_err(|error| failed(&error))
+}
+
+/// Drops what no row of a batch points to: a slice of views keeps the texts of all rows, and they
+/// would be encoded with it.
+fn compact(batch: &RecordBatch) -> Result<RecordBatch, Refusal> {
+    let columns = batch.columns().iter().map(|column| match column.data_type() {
+        DataType::Utf8View => Arc::new(column.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
+        _ => Arc::clone(column),
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options)
+        .map_err(|error| failed(&error))
+}
 
 /// Encodes the batches of one result.
 pub(crate) enum Encoder {
@@ -30,25 +78,8 @@ impl Encoder {
         }
     }
 
-    /// Encodes a batch, in several pieces if one is longer than an application takes.
-    pub(crate) fn pieces(&mut self, batch: &RecordBatch) -> Result<Vec<Bytes>, Refusal> {
-        let mut waiting = vec![batch.clone()];
-        let mut pieces = Vec::new();
-        while let Some(batch) = waiting.pop() {
-            // What is encoded is seldom much longer than what is in memory; if it is, in halves.
-            let is_long = batch.get_array_memory_size() > MESSAGE_BYTES_MAX / 4;
-            if is_long && batch.num_rows() > 1 {
-                let half = batch.num_rows() / 2;
-                waiting.push(batch.slice(half, batch.num_rows() - half));
-                waiting.push(batch.slice(0, half));
-                continue;
-            }
-            pieces.push(self.piece(&batch)?);
-        }
-        Ok(pieces)
-    }
-
-    fn piece(&mut self, batch: &RecordBatch) -> Result<Bytes, Refusal> {
+    /// Encodes a batch.
+    pub(crate) fn piece(&mut self, batch: &RecordBatch) -> Result<Bytes, Refusal> {
         let bytes = match self {
             Self::Stream(writer) => {
                 writer.write(batch).map_err(|error| failed(&error))?;
@@ -72,6 +103,29 @@ impl Encoder {
                 Ok(Some(std::mem::take(writer.get_mut()).into()))
             }
             Self::Lines => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearscan::arrow::array::{ArrayRef, StringViewArray};
+
+    use super::*;
+
+    #[test]
+    fn parts_of_a_long_batch_are_short_and_have_all_rows() {
+        let text = "x".repeat(40 << 10);
+        let rows = 2000;
+        let texts: ArrayRef = Arc::new(StringViewArray::from(vec![text.as_str(); rows]));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        let parts = parts(&batch).unwrap();
+        assert!((4..16).contains(&parts.len()), "{}", parts.len());
+        assert_eq!(parts.iter().map(RecordBatch::num_rows).sum::<usize>(), rows);
+        let mut encoder = Encoder::new(Encoding::ArrowStream, &batch.schema()).unwrap();
+        for part in &parts {
+            let piece = encoder.piece(part).unwrap();
+            assert!(piece.len() <= 2 * PART_BYTES, "{}", piece.len());
         }
     }
 }

@@ -31,6 +31,7 @@ mod rows;
 mod sink;
 mod snapshot;
 mod statement;
+mod task;
 
 use std::{fmt, sync::Arc};
 

@@ -34,13 +34,21 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 use crate::{
     Operations,
     error::{ended, refusal},
+    task::{AbortOnDrop, Permit, permission},
 };
 
 /// Rows of a row group, if the layout does not say it.
 const ROW_GROUP_ROWS: u32 = 1_048_576;
 
-/// Rows from which the encodings are chosen.
+/// Rows of a row group, whatever a layout says.
+const ROW_GROUP_ROWS_MAX: u32 = 1 << 24;
+
+/// Bytes of a row group in memory, at which it ends.
+const ROW_GROUP_BYTES_MAX: usize = 256 << 20;
+
+/// Rows from which the encodings are chosen, and their bytes in memory, if these are more.
 const SAMPLE_ROWS: usize = 65_536;
+const SAMPLE_BYTES: usize = 64 << 20;
 
 /// A column has many values if more than one in so many rows is a new one.
 const ROWS_PER_VALUE: usize = 8;
@@ -49,16 +57,18 @@ const ROWS_PER_VALUE: usize = 8;
 const BATCHES_WAITING: usize = 4;
 
 impl Operations {
-    /// Writes the rows of a query to an object. If this future is dropped, nothing is written.
+    /// Writes the rows of a query to an object. If this future is dropped before the object is
+    /// committed, it never is.
     pub(crate) async fn write(&self, query: Query, target: Target) -> Result<ObjectInfo, Refusal> {
         let (sender, mut receiver) = mpsc::channel::<Option<RecordBatch>>(BATCHES_WAITING);
         let (store, schema) = (self.store.clone(), query.schema());
+        let (_permission, permit) = permission();
         let writing = spawn_blocking(move || {
             let mut table = TableWriter::new(&store, target, schema)?;
             loop {
                 match receiver.blocking_recv() {
                     Some(Some(batch)) => table.write(batch)?,
-                    Some(None) => return table.commit(),
+                    Some(None) => return table.commit(&permit),
                     // The query failed, or its caller has left.
                     None => return Err(Refusal::Unavailable("the rows end early".to_owned())),
                 }
@@ -76,27 +86,12 @@ impl Operations {
             drop(sender.send(None).await);
             Ok(())
         });
-        let reading = AbortOnDrop(reading);
+        let reading = AbortOnDrop::new(reading);
         let written = writing.await.map_err(|error| ended(&error))?;
         match (written, reading.join().await) {
             (Err(_), Err(read)) => Err(read),
             (written, _) => written,
         }
-    }
-}
-
-/// A task that ends with its owner.
-struct AbortOnDrop(tokio::task::JoinHandle<Result<(), Refusal>>);
-
-impl AbortOnDrop {
-    async fn join(mut self) -> Result<(), Refusal> {
-        (&mut self.0).await.unwrap_or_else(|error| Err(ended(&error)))
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 
@@ -151,6 +146,7 @@ enum State {
         file: Box<ObjectFile>,
         batches: Vec<RecordBatch>,
         rows: usize,
+        bytes: usize,
     },
     Writing(Box<ArrowWriter<ObjectFile>>),
     Failed,
@@ -163,16 +159,20 @@ impl TableWriter {
         let writer = store.writer(&path, condition)?;
         let failed = Failed::default();
         let file = Box::new(ObjectFile { writer, failed: failed.clone() });
-        let state = State::Sampling { file, batches: Vec::new(), rows: 0 };
+        let state = State::Sampling { file, batches: Vec::new(), rows: 0, bytes: 0 };
         Ok(Self { schema, layout, failed, state })
     }
 
     fn write(&mut self, batch: RecordBatch) -> Result<(), Refusal> {
         match &mut self.state {
-            State::Sampling { batches, rows, .. } => {
+            State::Sampling { batches, rows, bytes, .. } => {
                 *rows += batch.num_rows();
+                *bytes += batch.get_array_memory_size();
                 batches.push(batch);
-                if *rows >= SAMPLE_ROWS { self.begin() } else { Ok(()) }
+                match *rows >= SAMPLE_ROWS || *bytes >= SAMPLE_BYTES {
+                    true => self.begin(),
+                    false => Ok(()),
+                }
             }
             State::Writing(writer) => writer.write(&batch).map_err(|error| self.failed.or(&error)),
             State::Failed => Err(Refusal::Unavailable("the object cannot be written".to_owned())),
@@ -192,7 +192,7 @@ impl TableWriter {
         batches.into_iter().try_for_each(|batch| self.write(batch))
     }
 
-    fn commit(mut self) -> Result<ObjectInfo, Refusal> {
+    fn commit(mut self, permit: &Permit) -> Result<ObjectInfo, Refusal> {
         if matches!(self.state, State::Sampling { .. }) {
             self.begin()?;
         }
@@ -200,17 +200,19 @@ impl TableWriter {
             return Err(Refusal::Unavailable("the object cannot be written".to_owned()));
         };
         let file = writer.into_inner().map_err(|error| self.failed.or(&error))?;
+        permit.take()?;
         Ok(file.writer.commit()?)
     }
 }
 
 /// The encodings of a table of which some rows are known.
 fn properties(schema: &Schema, layout: &Layout, sample: &[RecordBatch]) -> WriterProperties {
-    let rows = layout.row_group_rows.unwrap_or(ROW_GROUP_ROWS).max(1);
+    let rows = layout.row_group_rows.unwrap_or(ROW_GROUP_ROWS).clamp(1, ROW_GROUP_ROWS_MAX);
     let builder = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(concat!("nearscan ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_max_row_group_row_count(usize::try_from(rows).ok());
+        .set_max_row_group_row_count(usize::try_from(rows).ok())
+        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES_MAX));
     let columns = schema.fields().iter().enumerate();
     let many = columns.filter(|(index, field)| {
         let column = sample.iter().map(|batch| batch.column(*index));

@@ -12,7 +12,11 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{encode::Encoder, error::refusal, snapshot::Snapshot};
+use crate::{
+    encode::{Encoder, parts},
+    error::{ended, refusal},
+    snapshot::Snapshot,
+};
 
 /// Pieces that wait for the application.
 const PIECES_WAITING: usize = 2;
@@ -23,7 +27,8 @@ type Piece = Result<Bytes, Refusal>;
 #[derive(Debug)]
 pub(crate) struct Rows {
     pieces: Receiver<Piece>,
-    query: JoinHandle<()>,
+    /// None once it has ended.
+    query: Option<JoinHandle<()>>,
 }
 
 impl Rows {
@@ -42,13 +47,15 @@ impl Rows {
             }
             drop(snapshot);
         });
-        Self { pieces, query }
+        Self { pieces, query: Some(query) }
     }
 }
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        self.query.abort();
+        if let Some(query) = &self.query {
+            query.abort();
+        }
     }
 }
 
@@ -58,7 +65,8 @@ async fn run(query: &Query, encoding: Encoding, sender: &Sender<Piece>) -> Resul
     let mut encoder = Encoder::new(encoding, &batches.schema())?;
     while let Some(batch) = batches.next().await {
         let batch = batch.map_err(|error| refusal(&error))?;
-        for piece in encoder.pieces(&batch)? {
+        for part in parts(&batch)? {
+            let piece = encoder.piece(&part)?;
             if sender.send(Ok(piece)).await.is_err() {
                 return Ok(());
             }
@@ -76,9 +84,9 @@ impl Batches for Rows {
         match self.pieces.recv().await {
             Some(piece) => piece.map(Some),
             // A query that panics ends without a word.
-            None => match (&mut self.query).await {
-                Ok(()) => Ok(None),
-                Err(error) => Err(crate::error::ended(&error)),
+            None => match self.query.take() {
+                Some(query) => query.await.map(|()| None).map_err(|error| ended(&error)),
+                None => Ok(None),
             },
         }
     }

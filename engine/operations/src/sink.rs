@@ -3,7 +3,6 @@
 
 use std::{
     fmt, mem,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -11,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream;
 use nearscan::{
-    arrow::{array::RecordBatch, buffer::Buffer, datatypes::SchemaRef, ipc::reader::StreamDecoder},
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
     datafusion::{
         catalog::streaming::StreamingTable,
         common::DataFusionError,
@@ -20,15 +19,13 @@ use nearscan::{
             SendableRecordBatchStream, stream::RecordBatchStreamAdapter, streaming::PartitionStream,
         },
     },
+    ipc::ForeignStream,
 };
 use nearscan_applications::{Refusal, Sink, Target};
 use nearscan_store::ObjectInfo;
-use tokio::{
-    sync::mpsc::{self, Receiver, Sender},
-    task::JoinHandle,
-};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use crate::{Operations, error::ended, statement};
+use crate::{Operations, statement, task::AbortOnDrop};
 
 /// Batches that wait for the writer.
 const BATCHES_WAITING: usize = 4;
@@ -43,7 +40,7 @@ enum Incoming {
 #[derive(Debug)]
 pub(crate) struct ParquetSink {
     operations: Operations,
-    decoder: StreamDecoder,
+    decoder: ForeignStream,
     state: State,
 }
 
@@ -52,7 +49,7 @@ enum State {
     Waiting(Box<Target>),
     Writing {
         batches: Sender<Incoming>,
-        object: JoinHandle<Result<ObjectInfo, Refusal>>,
+        object: AbortOnDrop<ObjectInfo>,
     },
     Failed,
 }
@@ -70,7 +67,7 @@ impl fmt::Debug for State {
 impl ParquetSink {
     pub(crate) fn new(operations: Operations, target: Target) -> Self {
         let state = State::Waiting(Box::new(target));
-        Self { operations, decoder: StreamDecoder::new(), state }
+        Self { operations, decoder: ForeignStream::new(), state }
     }
 
     /// Begins to write once the schema is known.
@@ -84,12 +81,12 @@ impl ParquetSink {
         let table = StreamingTable::try_new(schema, vec![part]);
         let table = table.map_err(|error| Refusal::Invalid(error.to_string()))?;
         let operations = self.operations.clone();
-        let object = tokio::spawn(async move {
+        let object = AbortOnDrop::new(tokio::spawn(async move {
             let session = operations.session();
             let statement = statement::sorted(&target.layout);
             let planned = Operations::plan(&session, &statement, Arc::new(table)).await?;
             operations.write(planned, *target).await
-        });
+        }));
         self.state = State::Writing { batches, object };
         Ok(())
     }
@@ -97,28 +94,15 @@ impl ParquetSink {
     /// Why the writer takes no more batches.
     async fn failure(&mut self) -> Refusal {
         match mem::replace(&mut self.state, State::Failed) {
-            State::Writing { object, .. } => match object.await {
-                Ok(Err(refusal)) => refusal,
-                Ok(Ok(_)) => Refusal::Unavailable("the object was made before its end".to_owned()),
-                Err(error) => ended(&error),
+            State::Writing { object, .. } => match object.join().await {
+                Err(refusal) => refusal,
+                Ok(_) => Refusal::Unavailable("the object was made before its end".to_owned()),
             },
             State::Waiting(_) | State::Failed => {
                 Refusal::Invalid("the sink has failed before".to_owned())
             }
         }
     }
-}
-
-/// Decodes what there is of the next batch; none at the end of the bytes.
-///
-/// The bytes are an application's, and the decoder may panic on such.
-fn decode(
-    decoder: &mut StreamDecoder,
-    buffer: &mut Buffer,
-) -> Result<Option<RecordBatch>, Refusal> {
-    let decoded = catch_unwind(AssertUnwindSafe(|| decoder.decode(buffer)));
-    let decoded = decoded.map_err(|_| no_stream(&"the batch is inconsistent"))?;
-    decoded.map_err(|error| no_stream(&error))
 }
 
 fn no_stream(reason: &dyn fmt::Display) -> Refusal {
@@ -128,17 +112,15 @@ fn no_stream(reason: &dyn fmt::Display) -> Refusal {
 #[async_trait]
 impl Sink for ParquetSink {
     async fn write(&mut self, piece: Bytes) -> Result<(), Refusal> {
-        let mut buffer = Buffer::from(piece);
-        loop {
-            let batch = decode(&mut self.decoder, &mut buffer);
-            if batch.is_err() {
-                self.state = State::Failed;
-            }
-            let batch = batch?;
-            if let (State::Waiting(_), Some(schema)) = (&self.state, self.decoder.schema()) {
-                self.begin(schema)?;
-            }
-            let Some(batch) = batch else { return Ok(()) };
+        let batches = self.decoder.push(&piece);
+        if batches.is_err() {
+            self.state = State::Failed;
+        }
+        let batches = batches.map_err(|error| no_stream(&error))?;
+        if let (State::Waiting(_), Some(schema)) = (&self.state, self.decoder.schema()) {
+            self.begin(schema)?;
+        }
+        for batch in batches {
             let sent = match &self.state {
                 State::Writing { batches, .. } => {
                     batches.send(Incoming::Batch(batch)).await.is_ok()
@@ -149,6 +131,7 @@ impl Sink for ParquetSink {
                 return Err(self.failure().await);
             }
         }
+        Ok(())
     }
 
     async fn commit(mut self: Box<Self>) -> Result<ObjectInfo, Refusal> {
@@ -157,18 +140,10 @@ impl Sink for ParquetSink {
             State::Writing { batches, object } => {
                 // The object's task says why it takes no more.
                 drop(batches.send(Incoming::End).await);
-                object.await.unwrap_or_else(|error| Err(ended(&error)))
+                object.join().await
             }
             State::Waiting(_) => Err(Refusal::Invalid("the stream has no schema".to_owned())),
             State::Failed => Err(Refusal::Invalid("the sink has failed before".to_owned())),
-        }
-    }
-}
-
-impl Drop for ParquetSink {
-    fn drop(&mut self) {
-        if let State::Writing { object, .. } = &self.state {
-            object.abort();
         }
     }
 }
@@ -187,7 +162,12 @@ impl PartitionStream for Part {
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let taken = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let batches = stream::unfold(taken, |receiver| async {
+        let Some(receiver) = taken else {
+            let twice = "the batches of an application are read once".to_owned();
+            let error = stream::once(async { Err(DataFusionError::Internal(twice)) });
+            return Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), error));
+        };
+        let batches = stream::unfold(Some(receiver), |receiver| async {
             let mut receiver = receiver?;
             match receiver.recv().await {
                 Some(Incoming::Batch(batch)) => Some((Ok(batch), Some(receiver))),

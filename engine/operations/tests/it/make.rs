@@ -146,6 +146,21 @@ async fn sink_that_is_dropped_leaves_nothing() {
     assert!(fixture.store.info(&object("t.parquet")).is_err());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn sink_whose_commit_is_given_up_leaves_nothing() {
+    let fixture = Fixture::new().await;
+    let rows: ArrayRef = Arc::new(Int64Array::from_iter_values(0..2_000_000));
+    let batch = RecordBatch::try_from_iter([("k", rows)]).unwrap();
+    let layout = Layout { sort_by: texts(["k"]), row_group_rows: None };
+    let mut sink = sink(&fixture, layout).await;
+    sink.write(stream(&batch).into()).await.unwrap();
+    let late = std::time::Duration::from_millis(1);
+    let committed = tokio::time::timeout(late, sink.commit()).await;
+    assert!(committed.is_err(), "it takes longer");
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    assert!(fixture.store.info(&object("t.parquet")).is_err());
+}
+
 #[rstest]
 #[case::no_stream(b"this is no Arrow stream, and longer than a header".to_vec())]
 #[case::nothing(Vec::new())]

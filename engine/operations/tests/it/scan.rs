@@ -113,6 +113,15 @@ async fn parts_that_could_read_other_tables_are_refused(#[case] query: Query) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn result_that_has_ended_stays_so() {
+    let fixture = Fixture::new().await;
+    fixture.put("t.csv", CSV);
+    let mut batches = fixture.operations.scan(query("t"), &Rights::default()).await.unwrap();
+    while batches.next().await.unwrap().is_some() {}
+    assert!(batches.next().await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn scan_without_objects_is_not_found() {
     let fixture = Fixture::new().await;
     for query in [query("t"), Query { objects: Selection::Names(texts(["t.csv"])), ..query("") }] {
