@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A map that forgets what was not used for the longest time.
+//! A map of bounded size, which forgets the least recently used entry (LRU).
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -6,10 +6,11 @@
 //!
 //! # Invariants
 //!
-//! - The memory for a component, a body or an answer is taken from the server's before the bytes
-//!   come, and only within the limits of applications.
+//! - The memory for a component or a body is taken from the server's before the bytes come, and only
+//!   within the limits of applications; that for an answer before it is sent.
 //! - Functions of the applications that block are called on threads of their own.
-//! - A call ends with the future that waits for it.
+//! - A call ends with the future that waits for it. Those for a schema, and of a dead letter that is
+//!   tried again, run to their end or their limits.
 
 mod answers;
 mod refusal;
@@ -84,12 +85,10 @@ impl Installed {
         }
     }
 
-    /// The last change that all handlers have seen. It blocks.
-    pub(super) fn seen(&self) -> Result<u64, Status> {
-        match &self.0 {
-            Some(applications) => applications.seen().map_err(|error| status_of(&error)),
-            None => Ok(u64::MAX),
-        }
+    /// The last change that all handlers have seen, if applications run. It blocks.
+    pub(super) fn seen(&self) -> Result<Option<u64>, Status> {
+        let seen = self.0.as_ref().map(Applications::seen).transpose();
+        seen.map_err(|error| status_of(&error))
     }
 
     fn get(&self) -> Result<Applications, Status> {

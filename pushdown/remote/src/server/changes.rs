@@ -8,12 +8,15 @@
 
 use std::time::Duration;
 
-use nearscan_store::{Error, Store};
+use nearscan_store::{CollectionPath, Error, SYSTEM_PARTITION, Store};
 
 use super::applications::Installed;
 
 /// Changes that are kept whoever has seen them, for clients that follow the log.
 const KEPT_MAX: u64 = 1_000_000;
+
+/// The collection of the system with the handlers.
+const HANDLERS: &str = "handlers";
 
 /// Time between two looks at the log.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -25,11 +28,26 @@ pub(super) async fn keep_short(store: Store, applications: Installed) {
         let (store, applications) = (store.clone(), applications.clone());
         let looking = tokio::task::spawn_blocking(move || {
             let seen = applications.seen().map_err(|status| status.message().to_owned())?;
-            forget(&store, seen, KEPT_MAX).map_err(|error| error.to_string())
+            let forgotten = match seen {
+                Some(seen) => forget(&store, seen, KEPT_MAX),
+                None => seen_by_nobody(&store).and_then(|seen| forget(&store, seen, KEPT_MAX)),
+            };
+            forgotten.map_err(|error| error.to_string())
         });
         if let Err(error) = looking.await.map_err(|error| error.to_string()).flatten() {
             tracing::error!(error, "the log of changes cannot be shortened");
         }
+    }
+}
+
+/// The last change that may be forgotten while no applications run: none if handlers are registered
+/// in the store, which another program has served.
+fn seen_by_nobody(store: &Store) -> Result<u64, Error> {
+    let handlers = CollectionPath::new(SYSTEM_PARTITION, HANDLERS)?;
+    match store.list(&handlers, "", None, 1) {
+        Ok(handlers) if !handlers.is_empty() => Ok(0),
+        Ok(_) | Err(Error::NotFound { .. }) => Ok(u64::MAX),
+        Err(error) => Err(error),
     }
 }
 
@@ -47,7 +65,7 @@ fn forget(store: &Store, seen: u64, kept_max: u64) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_store::{CollectionPath, Condition, Quota};
+    use nearscan_store::{Condition, Quota};
     use rstest::rstest;
 
     use super::*;
@@ -80,5 +98,18 @@ mod tests {
                 assert!(matches!(before, Err(Error::Forgotten { .. })), "{before:?}");
             }
         }
+    }
+
+    #[test]
+    fn changes_wait_for_handlers_that_do_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        assert_eq!(seen_by_nobody(&store).unwrap(), u64::MAX);
+        store.create_partition(SYSTEM_PARTITION, Quota::default()).unwrap();
+        let handlers = CollectionPath::new(SYSTEM_PARTITION, HANDLERS).unwrap();
+        store.create_collection(&handlers, Quota::default()).unwrap();
+        assert_eq!(seen_by_nobody(&store).unwrap(), u64::MAX);
+        store.put(&handlers.object("csv").unwrap(), b"{}", Condition::Always).unwrap();
+        assert_eq!(seen_by_nobody(&store).unwrap(), 0);
     }
 }

@@ -9,11 +9,13 @@
 //!
 //! # Invariants
 //!
-//! - A thread of the runtime never waits for a device: what is not in the page cache is read on a
-//!   thread that may block, before it is sent.
+//! - A thread of the runtime does not wait for a device: what is not in the page cache is read on a
+//!   thread that may block, before it is sent. Only pages that are evicted in between are read by
+//!   the one that sends. Before Linux 6.5, which tells what is cached, all is read so.
 //! - A request counts as running until its last byte was handed to the system.
-//! - Where clients need not say who they are, the request names the server by an address: a web
-//!   page that got hold of the address through a name of its own cannot ask for objects.
+//! - Where clients need not say who they are, the request names the server by an address, against
+//!   DNS rebinding: a web page that got hold of the address through a name of its own cannot ask for
+//!   objects. Nor can it embed them (`nosniff`, `Cross-Origin-Resource-Policy`).
 //! - A connection on which nothing happens for [`PATIENCE`], or for [`SENDING_PATIENCE`] within an
 //!   answer, is closed: a client that is there reads on over another one.
 
@@ -204,6 +206,7 @@ fn head_of(reader: &Reader, range: &Range<u64>) -> String {
     let (version, description) = (info.version, text_of(&ObjectInfo::from(info).encode_to_vec()));
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/octet-stream\r\n\
+         X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n\
          Content-Length: {length}\r\nAccept-Ranges: bytes\r\n{place}ETag: \"{version}\"\r\n\
          {DESCRIPTION}: {description}\r\n\r\n"
     )

@@ -36,8 +36,8 @@ impl Installed {
 
     pub(super) fn changed(&self) {}
 
-    pub(super) fn seen(&self) -> Result<u64, Status> {
-        Ok(u64::MAX)
+    pub(super) fn seen(&self) -> Result<Option<u64>, Status> {
+        Ok(None)
     }
 
     pub(super) async fn act(&self, _: &str, _: &Bytes, _: Reach) -> Result<Vec<u8>, Status> {

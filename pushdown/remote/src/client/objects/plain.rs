@@ -62,6 +62,9 @@ pub(in crate::client) struct PlainConnections {
     buffers: Buffers,
 }
 
+/// Longest silence of a server within an answer.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
 /// The bytes of an answer on their way.
 #[derive(Debug)]
 pub(super) struct PlainReading {
@@ -123,7 +126,11 @@ impl PlainConnections {
         loop {
             let (mut stream, is_new) = match self.take_idle() {
                 Some(stream) => (stream, false),
-                None => (self.connect().await?, true),
+                // Perhaps gRPC gets through, over the connection that there is.
+                None => match self.connect().await {
+                    Ok(stream) => (stream, true),
+                    Err(_) => return Ok(None),
+                },
             };
             let request = self.request(&stream, read, range.as_ref());
             match ask(&mut stream, request.as_bytes()).await {
@@ -188,6 +195,12 @@ impl PlainConnections {
     }
 }
 
+/// Waits for bytes, but not for ever: the connection whose keep-alive tells of a server that is gone
+/// is another one.
+async fn in_time<T>(read: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(SILENCE_MAX, read).await.map_err(io::Error::from).flatten()
+}
+
 /// Sends a request, and reads the head of the answer.
 async fn ask(stream: &mut TcpStream, request: &[u8]) -> Answer {
     let mut received = BytesMut::with_capacity(HEAD_BYTES_MAX);
@@ -195,7 +208,7 @@ async fn ask(stream: &mut TcpStream, request: &[u8]) -> Answer {
         return Answer::Closed;
     }
     loop {
-        match stream.read_buf(&mut received).await {
+        match in_time(stream.read_buf(&mut received)).await {
             Ok(0) | Err(_) if received.is_empty() => return Answer::Closed,
             Ok(0) | Err(_) => return Answer::Unknown,
             Ok(_) => {}
@@ -254,7 +267,7 @@ impl PlainReading {
             (_, false) => std::mem::take(&mut self.first),
             (Some(stream), true) if wanted > 0 => {
                 let mut buffer = self.connections.buffers.take(wanted);
-                match stream.read(buffer.as_mut()).await.map_err(lost)? {
+                match in_time(stream.read(buffer.as_mut())).await.map_err(lost)? {
                     0 => return Err(Status::unavailable("the answer was cut off")),
                     count if count < COPIED_BYTES => {
                         Bytes::copy_from_slice(&buffer.as_ref()[..count])
