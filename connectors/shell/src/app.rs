@@ -42,9 +42,10 @@ pub(crate) enum AppCommand {
     Run(RunArgs),
     /// Print what happens to applications and handlers, until it is interrupted
     Watch {
-        /// The number of a notice; those behind it that the server still has come first
-        #[arg(long, value_name = "NUMBER", default_value_t = u64::MAX)]
-        after: u64,
+        /// First what happened behind a notice of this number, as far as the server knows it; 0 for
+        /// all [default: only what happens from now on]
+        #[arg(long, value_name = "NUMBER")]
+        after: Option<u64>,
     },
     /// Let an application handle events
     #[command(subcommand)]
@@ -105,7 +106,7 @@ async fn work(engine: &EngineArgs, command: &AppCommand, queries: &Handle) -> Re
         }
         AppCommand::List(shown) => list(&applications, shown, queries).await,
         AppCommand::Run(arguments) => call(&applications, arguments).await,
-        AppCommand::Watch { after } => watch::watch(&applications, *after).await,
+        AppCommand::Watch { after } => watch::watch(&applications, after.unwrap_or(u64::MAX)).await,
         AppCommand::Handler(command) => handler::run(&applications, command, queries).await,
         AppCommand::DeadLetter(command) => {
             handler::run_dead_letters(&applications, command, queries).await
