@@ -12,15 +12,24 @@
 //!   all dictionaries of a stream [`DICTIONARY_BYTES_MAX`].
 //! - Whatever the bytes are, the result is batches or an error.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use bytes::{Bytes, BytesMut};
 use datafusion::arrow::{
-    array::RecordBatch,
+    array::{ArrayRef, RecordBatch},
     buffer::Buffer,
     datatypes::SchemaRef,
     error::ArrowError,
-    ipc::{MessageHeader, reader::StreamDecoder, root_as_message},
+    ipc::{
+        MessageHeader,
+        convert::fb_to_schema,
+        reader::{read_dictionary, read_record_batch},
+        root_as_message,
+    },
 };
 
 /// Bytes of the body of a message, at most.
@@ -41,7 +50,8 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 /// A stream that is being decoded.
 #[derive(Debug, Default)]
 pub struct ForeignStream {
-    decoder: StreamDecoder,
+    schema: Option<SchemaRef>,
+    dictionaries: HashMap<i64, ArrayRef>,
     /// Bytes that have come and were not decoded.
     received: BytesMut,
     dictionary_bytes: usize,
@@ -51,7 +61,7 @@ pub struct ForeignStream {
 
 /// A message that has come as a whole.
 enum Next {
-    Message(Bytes),
+    Message { metadata: Bytes, body: Bytes },
     End,
     Incomplete,
 }
@@ -82,7 +92,7 @@ impl ForeignStream {
             self.received.extend_from_slice(taken);
             rest = left;
             match self.next()? {
-                Next::Message(message) => batches.extend(self.decode(message)?),
+                Next::Message { metadata, body } => batches.extend(self.decode(&metadata, body)?),
                 Next::End => return Ok(batches),
                 Next::Incomplete if rest.is_empty() => return Ok(batches),
                 Next::Incomplete => {}
@@ -93,7 +103,7 @@ impl ForeignStream {
     /// The schema, once it has come.
     #[must_use]
     pub fn schema(&self) -> Option<SchemaRef> {
-        self.decoder.schema()
+        self.schema.clone()
     }
 
     /// Checks that the stream ends here.
@@ -179,33 +189,55 @@ impl ForeignStream {
             Some(bytes) => head + metadata + self.body_bytes(bytes)?,
             None => return Ok(Next::Incomplete),
         };
-        match self.received.len() >= length {
-            true => Ok(Next::Message(self.received.split_to(length).freeze())),
-            false => Ok(Next::Incomplete),
+        if self.received.len() < length {
+            return Ok(Next::Incomplete);
         }
+        let mut message = self.received.split_to(length).freeze();
+        let body = message.split_off(head + metadata);
+        Ok(Next::Message { metadata: message.split_off(head), body })
     }
 
     /// Decodes one message, which may be a batch.
-    fn decode(&mut self, message: Bytes) -> Result<Option<RecordBatch>, ArrowError> {
-        let length = message.len();
-        let mut buffer = Buffer::from(message);
-        let decoder = &mut self.decoder;
-        let had_schema = decoder.schema().is_some();
-        let decoded = catch_unwind(AssertUnwindSafe(|| decoder.decode(&mut buffer)));
-        let batch = decoded.map_err(|_| invalid("a batch is inconsistent"))??;
-        if batch.is_none() && had_schema {
-            self.dictionary_bytes = self.dictionary_bytes.saturating_add(length);
+    fn decode(&mut self, metadata: &[u8], body: Bytes) -> Result<Option<RecordBatch>, ArrowError> {
+        let decoded = catch_unwind(AssertUnwindSafe(|| self.decode_message(metadata, body)));
+        decoded.map_err(|_| invalid("a message is inconsistent"))?
+    }
+
+    fn decode_message(
+        &mut self,
+        metadata: &[u8],
+        body: Bytes,
+    ) -> Result<Option<RecordBatch>, ArrowError> {
+        let message = root_as_message(metadata).map_err(|error| invalid(&error.to_string()))?;
+        let (version, length) = (message.version(), body.len());
+        if let Some(schema) = message.header_as_schema() {
+            if self.schema.is_some() {
+                return Err(invalid("there is a second schema"));
+            }
+            self.schema = Some(Arc::new(fb_to_schema(schema)));
+            return Ok(None);
         }
-        Ok(batch)
+        let Some(schema) = self.schema.clone() else {
+            return Err(invalid("there is a batch before the schema"));
+        };
+        let body = Buffer::from(body);
+        if let Some(batch) = message.header_as_record_batch() {
+            let batch = read_record_batch(&body, batch, schema, &self.dictionaries, None, &version);
+            return batch.map(Some);
+        }
+        let Some(dictionary) = message.header_as_dictionary_batch() else {
+            return Err(invalid("there is a message of another kind"));
+        };
+        self.dictionary_bytes = self.dictionary_bytes.saturating_add(length);
+        let dictionaries = &mut self.dictionaries;
+        read_dictionary(&body, dictionary, &schema, dictionaries, &version).map(|()| None)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use datafusion::arrow::{
-        array::{ArrayRef, DictionaryArray, Int64Array, NullArray, StringArray},
+        array::{DictionaryArray, Int64Array, NullArray, StringArray},
         datatypes::Int32Type,
         ipc::{
             CompressionType,
@@ -258,6 +290,18 @@ mod tests {
         for cut in [1, 5, 20, end / 2, end - 1] {
             assert!(read(&bytes[..cut], 100).is_err(), "{cut}");
         }
+    }
+
+    #[test]
+    fn last_batch_comes_without_an_end_of_the_stream_also_if_it_has_no_bytes() {
+        let nothing: ArrayRef = Arc::new(NullArray::new(7));
+        let batch = RecordBatch::try_from_iter([("n", nothing)]).unwrap();
+        let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        let mut stream = ForeignStream::new();
+        stream.push(&std::mem::take(writer.get_mut())).unwrap();
+        assert_eq!(stream.schema(), Some(batch.schema()));
+        writer.write(&batch).unwrap();
+        assert_eq!(stream.push(writer.get_ref()).unwrap(), [batch]);
     }
 
     #[test]

@@ -20,8 +20,8 @@ use std::{
 use datafusion::common::runtime::SpawnedTask;
 use nearscan_drive::{Drive, Drives};
 use nearscan_remote::{
-    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Objects, Options,
-    RemoteDrive, RemoteStore,
+    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Options, RemoteDrive,
+    RemoteStore,
 };
 use tokio::sync::OnceCell;
 use url::Url;
