@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nearscan::arrow::{
-    array::{Array, AsArray, RecordBatch, RecordBatchOptions},
+    array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions},
     datatypes::{DataType, SchemaRef},
     error::ArrowError,
     ipc::writer::StreamWriter,
@@ -39,18 +39,23 @@ pub(crate) fn parts(batch: &RecordBatch) -> Result<Vec<RecordBatch>, Refusal> {
 
 /// The bytes of the rows of a batch, and of no others in the same buffers.
 fn bytes_of(batch: &RecordBatch) -> Result<usize, Refusal> {
-    let columns = batch.columns().iter();
-    let bytes = columns.map(|column| column.to_data().get_slice_memory_size());
+    let bytes = batch.columns().iter().map(|column| match column.data_type() {
+        // The texts are not counted otherwise; no others are kept.
+        DataType::Utf8View | DataType::BinaryView => Ok(column.get_array_memory_size()),
+        _ => column.to_data().get_slice_memory_size(),
+    });
     bytes.sum::<Result<usize, _>>().map_err(|error| failed(&error))
 }
 
 /// Drops what no row of a batch points to: a slice of views keeps the texts of all rows, and they
 /// would be encoded with it.
 fn compact(batch: &RecordBatch) -> Result<RecordBatch, Refusal> {
-    let columns = batch.columns().iter().map(|column| match column.data_type() {
-        DataType::Utf8View => Arc::new(column.as_string_view().gc()),
-        DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
-        _ => Arc::clone(column),
+    let columns = batch.columns().iter().map(|column| -> ArrayRef {
+        match column.data_type() {
+            DataType::Utf8View => Arc::new(column.as_string_view().gc()),
+            DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
+            _ => Arc::clone(column),
+        }
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options)
@@ -109,7 +114,7 @@ impl Encoder {
 
 #[cfg(test)]
 mod tests {
-    use nearscan::arrow::array::{ArrayRef, StringViewArray};
+    use nearscan::arrow::array::StringViewArray;
 
     use super::*;
 

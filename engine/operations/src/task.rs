@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, Ordering},
+    atomic::{AtomicBool, Ordering},
 };
 
 use nearscan_applications::Refusal;
@@ -35,20 +35,16 @@ impl<T> Drop for AbortOnDrop<T> {
 /// Who comes first, the thread that commits or the caller that leaves. Dropping the caller's half
 /// takes the permission back.
 #[derive(Debug)]
-pub(crate) struct Permission(Arc<AtomicU8>);
+pub(crate) struct Permission(Arc<AtomicBool>);
 
 /// The half of the thread that commits.
 #[derive(Debug)]
-pub(crate) struct Permit(Arc<AtomicU8>);
-
-const GIVEN: u8 = 0;
-const TAKEN: u8 = 1;
-const REVOKED: u8 = 2;
+pub(crate) struct Permit(Arc<AtomicBool>);
 
 /// A permission, and the half of the thread that needs it.
 pub(crate) fn permission() -> (Permission, Permit) {
-    let state = Arc::new(AtomicU8::new(GIVEN));
-    (Permission(Arc::clone(&state)), Permit(state))
+    let is_taken = Arc::new(AtomicBool::new(false));
+    (Permission(Arc::clone(&is_taken)), Permit(is_taken))
 }
 
 impl Permit {
@@ -57,16 +53,17 @@ impl Permit {
     /// # Errors
     /// If the caller has left.
     pub(crate) fn take(&self) -> Result<(), Refusal> {
-        let taken = self.0.compare_exchange(GIVEN, TAKEN, Ordering::AcqRel, Ordering::Acquire);
-        taken.map(drop).map_err(|_| Refusal::Unavailable("the caller has left".to_owned()))
+        match self.0.swap(true, Ordering::AcqRel) {
+            false => Ok(()),
+            true => Err(Refusal::Unavailable("the caller has left".to_owned())),
+        }
     }
 }
 
 impl Drop for Permission {
     fn drop(&mut self) {
         // What was taken stays so.
-        let revoking = self.0.compare_exchange(GIVEN, REVOKED, Ordering::AcqRel, Ordering::Acquire);
-        drop(revoking);
+        self.0.store(true, Ordering::Release);
     }
 }
 
