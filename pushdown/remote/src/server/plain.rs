@@ -14,8 +14,8 @@
 //!   the one that sends. Before Linux 6.5, which tells what is cached, all is read so.
 //! - A request counts as running until its last byte was handed to the system.
 //! - Where clients need not say who they are, the request names the server by an address, against
-//!   DNS rebinding: a web page that got hold of the address through a name of its own cannot ask for
-//!   objects. Nor can it embed them (`nosniff`, `Cross-Origin-Resource-Policy`).
+//!   DNS rebinding: a web page that got hold of the address through a name of its own cannot ask
+//!   for objects. Nor can it embed them (`nosniff`, `Cross-Origin-Resource-Policy`).
 //! - A connection on which nothing happens for [`PATIENCE`], or for [`SENDING_PATIENCE`] within an
 //!   answer, is closed: a client that is there reads on over another one.
 

@@ -195,8 +195,8 @@ impl PlainConnections {
     }
 }
 
-/// Waits for bytes, but not for ever: the connection whose keep-alive tells of a server that is gone
-/// is another one.
+/// Waits for bytes, but not for ever: the connection whose keep-alive tells of a server that is
+/// gone is another one.
 async fn in_time<T>(read: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     timeout(SILENCE_MAX, read).await.map_err(io::Error::from).flatten()
 }
