@@ -8,11 +8,14 @@ mod new;
 mod server;
 mod watch;
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Subcommand, ValueHint};
 use nearscan_remote::RemoteApplications;
-use tokio::{io::AsyncReadExt, runtime::Handle};
+use tokio::runtime::Handle;
 
 use crate::{
     drive::Shown,
@@ -139,19 +142,24 @@ async fn list(applications: &RemoteApplications, shown: &Shown, queries: &Handle
 
 async fn call(applications: &RemoteApplications, arguments: &RunArgs) -> Result<()> {
     let RunArgs { name, arguments, body } = arguments;
-    let body = match body {
+    let body = match body.clone() {
         None => Vec::new(),
-        Some(path) if path.as_os_str() == "-" => {
-            let mut bytes = Vec::new();
-            let read = tokio::io::stdin().read_to_end(&mut bytes).await;
-            read.map_err(|error| Failure::input("-", &error))?;
-            bytes
-        }
+        // Not on this thread, which waits for Ctrl-C.
         Some(path) => {
-            let read = tokio::fs::read(path).await;
-            read.map_err(|error| Failure::input(&path.display().to_string(), &error))?
+            let reading = tokio::task::spawn_blocking(move || read(&path));
+            reading.await.map_err(|error| Failure::panicked(&error))??
         }
     };
     let answer = applications.run(name, arguments, body.into()).await;
     print_bytes(&answer.map_err(|error| failed("run", name, &error))?)
+}
+
+/// Reads a file, or standard input.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = match path.as_os_str() == "-" {
+        true => io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+        false => std::fs::read(path),
+    };
+    read.map_err(|error| Failure::input(&path.display().to_string(), &error))
 }
