@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
     Step { name: "deny", run: deny },
     Step { name: "clippy", run: clippy },
     Step { name: "doc", run: doc },
+    Step { name: "program", run: program },
 ];
 
 /// Runs every step; prints the times and the tally.
@@ -83,6 +84,12 @@ pub(crate) fn clippy(project: &Project) -> Result<()> {
 fn doc(project: &Project) -> Result<()> {
     let mut command = project.cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     project::run(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Checks the program as its users build it: with the features of the whole workspace and of its
+/// tests, it could use what it does not ask for.
+fn program(project: &Project) -> Result<()> {
+    project::run(&mut project.cargo(&["check", "--package", "nearscan-shell", "--locked"]))
 }
 
 fn deny(project: &Project) -> Result<()> {

@@ -37,7 +37,16 @@ pub(crate) struct Options {
 /// When it cannot be built, or needs a library that is none of glibc.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<()> {
     let profile = options.profile.as_str();
-    let arguments = ["build", "--locked", "--package", "nearscan-shell", "--profile", profile];
+    let arguments = [
+        "build",
+        "--locked",
+        "--package",
+        "nearscan-shell",
+        "--features",
+        "applications",
+        "--profile",
+        profile,
+    ];
     project::run(project.cargo(&arguments).env("NEARSCAN_STATIC_RUNTIME", "1"))?;
     let folder = match profile {
         "dev" => "debug",
