@@ -2,6 +2,7 @@
 //! Defines the ways in which the program ends early, and the exit status of each.
 
 use std::{
+    fmt,
     io::{self, Write},
     path::Path,
     process::ExitCode,
@@ -97,6 +98,19 @@ impl Failure {
             Self::Interrupted => ExitCode::from(INTERRUPTED),
         }
     }
+}
+
+/// The text of an error in three parts.
+pub(crate) fn in_parts(
+    primary: &dyn fmt::Display,
+    detail: Option<String>,
+    hint: Option<&str>,
+) -> String {
+    let mut text = format!("error: {primary}");
+    for (label, part) in [("detail", detail.as_deref()), ("hint", hint)] {
+        text.extend(part.map(|part| format!("\n  {label}: {part}")));
+    }
+    text
 }
 
 /// Exit status after Ctrl-C: 128 and the number of the signal.

@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 use crate::{
     drive::Shown,
     engine_args::{EngineArgs, ProgressWhen},
-    failure::{Failure, Result},
+    failure::{Failure, Result, in_parts},
     output::Output,
     session::Session,
 };
@@ -42,10 +42,12 @@ pub(super) fn failed(verb: &str, name: &str, error: &ApplicationError) -> Failur
 /// A request that failed.
 pub(super) fn unanswered(what: &str, error: &ApplicationError) -> Failure {
     let hint = match error.kind {
-        ApplicationErrorKind::NotStarted => "start it with `nearscan app start`",
-        ApplicationErrorKind::Exists => "--replace takes its place, another name is beside it",
-        ApplicationErrorKind::InUse => "remove its handlers with `nearscan app handler remove`",
-        ApplicationErrorKind::Busy => "try again later",
+        ApplicationErrorKind::NotStarted => Some("start it with `nearscan app start`"),
+        ApplicationErrorKind::Exists => Some("use --replace, or another name"),
+        ApplicationErrorKind::InUse => {
+            Some("remove its handlers with `nearscan app handler remove`")
+        }
+        ApplicationErrorKind::Busy => Some("try again later"),
         ApplicationErrorKind::NotFound
         | ApplicationErrorKind::Failed { .. }
         | ApplicationErrorKind::Fault { .. }
@@ -54,13 +56,9 @@ pub(super) fn unanswered(what: &str, error: &ApplicationError) -> Failure {
         | ApplicationErrorKind::TooLarge
         | ApplicationErrorKind::Unreachable
         | ApplicationErrorKind::Unsupported
-        | ApplicationErrorKind::Server => "",
+        | ApplicationErrorKind::Server => None,
     };
-    let mut text = format!("error: cannot {what}\n  detail: {error}");
-    if !hint.is_empty() {
-        text += &format!("\n  hint: {hint}");
-    }
-    Failure::Statement(text)
+    Failure::Statement(in_parts(&format!("cannot {what}"), Some(error.to_string()), hint))
 }
 
 /// A table of texts.

@@ -26,7 +26,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     engine_args::ProgressWhen,
-    failure::{Failure, Result, print},
+    failure::{Failure, Result, in_parts, print},
     progress::bar,
 };
 use report::Report;
@@ -189,11 +189,7 @@ fn measure(file: &Path, plan: Plan, when: ProgressWhen, is_wanted: &Weak<()>) ->
 
 /// A file that cannot be used is bad usage; anything else is a failure of the work.
 fn failed(error: &Error) -> Failure {
-    let mut text = format!("error: {error}");
-    let parts = [("detail", error.detail()), ("hint", error.hint().map(str::to_owned))];
-    for (label, part) in parts {
-        text.extend(part.map(|part| format!("\n  {label}: {part}")));
-    }
+    let text = in_parts(error, error.detail(), error.hint());
     match error {
         Error::Open { .. } => Failure::Usage(text),
         _ => Failure::Statement(text),
