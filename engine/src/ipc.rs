@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decodes Arrow IPC streams that come from elsewhere, whose bytes may be anything.
+//! Decodes Arrow IPC streams of untrusted bytes.
 //!
-//! Arrow's decoder believes what a message says of itself: it allocates as much as a compressed
-//! buffer claims to need, collects as many bytes as a body is said to have, and panics on
-//! inconsistent offsets. So [`ForeignStream`] reads the header of each message first, and hands a
+//! Arrow's decoder does not bound untrusted input: it allocates the uncompressed length that a
+//! buffer states, buffers as many bytes as a body is stated to have, and panics on inconsistent
+//! offsets. So [`ForeignStream`] reads the header of each message first, and hands a
 //! message to the decoder only if it is within the limits, as a whole.
 //!
 //! # Invariants

@@ -56,11 +56,11 @@ pub struct Plan {
 const READS_MAX: u64 = 1000;
 
 impl Plan {
-    /// Bytes of the objects, where nobody says otherwise: three that show the rate, and one that
+    /// Default sizes of the objects in bytes: three that show the rate, and one that
     /// shows what a request costs.
     pub const SIZES: [u64; 4] = [1 << 30, 64 << 20, 8 << 20, 64 << 10];
 
-    /// Bytes of a turn, where nobody says otherwise: short, so that both turns of a pair have about
+    /// Default number of bytes of a turn: short, so that both turns of a pair have about
     /// the same machine.
     pub const TURN_BYTES: u64 = 512 << 20;
 

@@ -7,7 +7,7 @@
 //! happened, after which the counter starts anew. Here that are two events at a time: `hot-block`,
 //! and `garbage-collection` with the bytes that are relocated.
 //!
-//! Each file begins on a block of its own and lies there in its order: block *i* of a file has the
+//! Each file begins on a block of its own and is contiguous: block *i* of a file has the
 //! bytes from *i* times [`block_bytes`] on. Blocks are numbered as the translation layer shows
 //! them, so a relocation does not change a block's number. A span of a command reads each of its
 //! pages once. A new version of a file is on fresh blocks.
