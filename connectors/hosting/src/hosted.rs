@@ -2,21 +2,15 @@
 //! Has the applications of a store. In a program that is built without them `without.rs` takes the
 //! place of this module.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use nearscan::{EngineBuilder, drive::Drive};
-use nearscan_applications::{Applications, Options, Subject};
+use nearscan_applications::{Applications, Options};
 use nearscan_operations::Operations;
 use nearscan_store::{Store, StoreDrive};
-use tokio::{
-    runtime::{Builder, Runtime},
-    task::JoinHandle,
-};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{Error, Language};
-
-/// The time between two looks for events of the flash.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// Threads need as much stack as those of queries.
 const STACK_SIZE: usize = 8 << 20;
@@ -25,7 +19,6 @@ const STACK_SIZE: usize = 8 << 20;
 #[derive(Debug)]
 pub struct Hosted {
     applications: Applications,
-    flash: JoinHandle<()>,
     /// Queries and applications run on its threads, so that those of the network stay free.
     _runtime: Background,
 }
@@ -51,7 +44,7 @@ impl Hosted {
         let handle = runtime.handle().clone();
         let runtime = Background(Some(runtime));
         let drive: Arc<dyn Drive> = Arc::new(StoreDrive::new(Arc::clone(drive), store.clone()));
-        let engine = engine.attach("store", Arc::clone(&drive))?.build().await?;
+        let engine = engine.attach("store", drive)?.build().await?;
         let operations = Arc::new(Operations::new(engine, store, &handle));
         let (objects, of_calls) = (store.clone(), handle.clone());
         // It reads the store.
@@ -60,8 +53,7 @@ impl Hosted {
         });
         let opened = opening.await.map_err(|error| Error::Applications(error.to_string()))?;
         let applications = opened.map_err(|error| failed(&error))?;
-        let flash = handle.spawn(publish_events_of(drive, applications.clone()));
-        Ok(Self { applications, flash, _runtime: runtime })
+        Ok(Self { applications, _runtime: runtime })
     }
 
     /// The applications.
@@ -81,39 +73,6 @@ impl Drop for Background {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
-    }
-}
-
-impl Drop for Hosted {
-    fn drop(&mut self) {
-        self.flash.abort();
-    }
-}
-
-/// Publishes the events of a drive's flash. Their numbers are of one opening of the drive, so it
-/// begins with the first after a restart.
-async fn publish_events_of(drive: Arc<dyn Drive>, applications: Applications) {
-    let mut seen = 0;
-    loop {
-        tokio::time::sleep(LOOK_AFTER).await;
-        let (drive, applications) = (Arc::clone(&drive), applications.clone());
-        let published = tokio::task::spawn_blocking(move || {
-            for event in drive.flash_events(seen) {
-                let detail = event.kind.detail(|file| file.display().to_string());
-                let (kind, block) = (event.kind.name().to_owned(), event.block);
-                if applications.publish(Subject::Flash { kind, block, detail }).is_err() {
-                    // There are too many that nobody has handled: it is tried again.
-                    return seen;
-                }
-                if event.number > seen + 1 {
-                    let missed = event.number - seen - 1;
-                    tracing::warn!(missed, "events of the flash were missed");
-                }
-                seen = event.number;
-            }
-            seen
-        });
-        seen = published.await.unwrap_or(seen);
     }
 }
 

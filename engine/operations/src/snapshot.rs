@@ -27,7 +27,7 @@ use nearscan::{
     },
 };
 use nearscan_applications::Refusal;
-use nearscan_store::{Error as StoreError, ObjectInfo, Store};
+use nearscan_store::{Error as StoreError, ObjectInfo, Store, StoreDrive};
 use url::Url;
 
 /// Bytes that are read at once.
@@ -57,8 +57,9 @@ impl Snapshot {
         objects: Vec<ObjectInfo>,
     ) -> std::result::Result<Self, Refusal> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // The scheme of objects, so that drives are asked for them; a server's URL has a port.
-        let base = Url::parse(&format!("drive://operation-{number}:1"));
+        // The scheme of objects, so that drives are asked for them, and a server that only the
+        // drive over the store knows.
+        let base = Url::parse(&format!("drive://operation-{number}.{}", StoreDrive::SERVER));
         let base = base.map_err(|error| Refusal::Unavailable(error.to_string()))?;
         let mut versions = HashMap::with_capacity(objects.len());
         let mut urls = Vec::with_capacity(objects.len());

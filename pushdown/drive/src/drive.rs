@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::{
     budget::Budget,
     capabilities::Capabilities,
-    completion::Completion,
+    completion::{Completion, Outcome},
     cost::CostSnapshot,
     error::{Failure, Refusal},
     flash::FlashEvent,
@@ -256,12 +256,21 @@ impl CancelWord {
 
 /// A command that a drive has taken: a future of its [`Completion`]. Dropping it cancels the
 /// command.
-#[derive(Debug)]
 pub struct Ticket {
     command_id: u128,
     attempt: u32,
     cancel: CancelWord,
     receiver: oneshot::Receiver<Completion>,
+    on_failure: Option<OnFailure>,
+}
+
+/// Called with the reason if a command fails.
+type OnFailure = Box<dyn FnOnce(&mut Failure) + Send>;
+
+impl Debug for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ticket").field("command_id", &self.command_id).finish_non_exhaustive()
+    }
 }
 
 impl Ticket {
@@ -269,12 +278,21 @@ impl Ticket {
     pub fn new(envelope: &Envelope, cancel: CancelWord) -> (Self, oneshot::Sender<Completion>) {
         let (sender, receiver) = oneshot::channel();
         let (command_id, attempt) = (envelope.command_id, envelope.attempt);
-        (Self { command_id, attempt, cancel, receiver }, sender)
+        let ticket = Self { command_id, attempt, cancel, receiver, on_failure: None };
+        (ticket, sender)
     }
 
     /// The command.
     pub fn command_id(&self) -> u128 {
         self.command_id
+    }
+
+    /// The same ticket, which changes the reason if the command fails: a drive over another one
+    /// names files as its users do.
+    #[must_use]
+    pub fn on_failure(mut self, change: impl FnOnce(&mut Failure) + Send + 'static) -> Self {
+        self.on_failure = Some(Box::new(change));
+        self
     }
 }
 
@@ -284,12 +302,19 @@ impl Future for Ticket {
     fn poll(mut self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<Completion> {
         match Pin::new(&mut self.receiver).poll(ctx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(completion)) => Poll::Ready(completion),
+            Poll::Ready(Ok(mut completion)) => {
+                if let Outcome::Failed(failure) = &mut completion.outcome
+                    && let Some(change) = self.on_failure.take()
+                {
+                    change(failure);
+                }
+                Poll::Ready(completion)
+            }
             // The drive dropped the sender: it is gone.
             Poll::Ready(Err(oneshot::Canceled)) => Poll::Ready(Completion {
                 command_id: self.command_id,
                 attempt: self.attempt,
-                outcome: crate::Outcome::Failed(Failure::Gone {
+                outcome: Outcome::Failed(Failure::Gone {
                     reason: "it dropped the command".to_owned(),
                 }),
                 time: crate::DriveTime::Measured(crate::Measured::default()),

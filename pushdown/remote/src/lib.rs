@@ -55,7 +55,6 @@ mod host;
 pub mod link;
 mod object_store;
 mod protocol;
-mod recent;
 mod results;
 mod server;
 mod text;

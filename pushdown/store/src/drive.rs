@@ -9,9 +9,9 @@
 //!
 //! - A command reads the version of the object that its sender has seen: the bytes of that version
 //!   never change in its file, and a file that another version took the place of is gone.
+//! - Reasons and events name objects, and no path of this machine.
 
 use std::{
-    collections::HashMap,
     fmt::Debug,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -19,8 +19,8 @@ use std::{
 
 use nearscan_command::{InputRef, Version};
 use nearscan_drive::{
-    CancelOutcome, Capabilities, CostSnapshot, Drive, FileRef, FlashEvent, FlashEventKind,
-    Identity, Lease, Placement, Refusal, Session, SessionSpec, Submission, Ticket, Work,
+    CancelOutcome, Capabilities, CostSnapshot, Drive, Failure, FileRef, FlashEvent, FlashEventKind,
+    Identity, Lease, Placement, Recent, Refusal, Session, SessionSpec, Submission, Ticket, Work,
 };
 
 use crate::{
@@ -28,11 +28,13 @@ use crate::{
     store::Store,
 };
 
-/// Versions that are remembered; then all are forgotten, and commands that name them are stale.
+/// Versions that are remembered. One that was not used for long is forgotten: whoever names it
+/// hears that it is stale, and locates it again.
 const VERSIONS_MAX: usize = 1 << 16;
 
-/// A drive over the objects of a store: a [`FileRef`] with a server is one of them, at the path
-/// `/PARTITION/COLLECTION/NAME`. It holds no other files.
+/// A drive over the objects of a store: a [`FileRef`] is one of them at the path
+/// `/PARTITION/COLLECTION/NAME`, if its server is [`StoreDrive::SERVER`] or ends with it. It holds
+/// no other files.
 #[derive(Debug)]
 pub struct StoreDrive {
     inner: Arc<dyn Drive>,
@@ -41,15 +43,44 @@ pub struct StoreDrive {
 }
 
 impl StoreDrive {
+    /// The server of the objects, which is the end of a name that no network has.
+    pub const SERVER: &str = "objects.invalid:1";
+
     /// The drive that reads the files of a store on this machine.
     pub fn new(inner: Arc<dyn Drive>, store: Store) -> Self {
         Self { inner, store, versions: Arc::default() }
     }
 
-    /// The name of an object as [`Drive::locate`] reads it.
+    /// A version of an object, as [`Drive::locate`] takes it.
     #[must_use]
     pub fn file_ref(path: &ObjectPath, version: Version) -> FileRef {
-        FileRef { server: Some("store".into()), path: format!("/{path}").into(), version }
+        FileRef { server: Some(Self::SERVER.into()), path: format!("/{path}").into(), version }
+    }
+
+    /// The number of the file of an object at the drive.
+    fn place(&self, file: &FileRef) -> Result<u64, String> {
+        if !file.server.as_ref().is_some_and(|server| server.ends_with(Self::SERVER)) {
+            return Err("the drive has objects, and no files".to_owned());
+        }
+        let path = object_at(&file.path)?;
+        let local = self.store.local_file(&path).map_err(|error| error.to_string())?;
+        let now = Version { size_bytes: local.info.length, stamp: local.info.version };
+        if now != file.version {
+            return Err(format!("object {path} has changed"));
+        }
+        // Why the file cannot be read is about paths of this machine, which are no one's business.
+        let not_held = |reason: String| {
+            tracing::info!(object = %path, reason, "the drive does not hold it");
+            format!("the drive does not hold object {path}")
+        };
+        let of_file = FileRef::of(&local.path).map_err(|error| not_held(error.to_string()))?;
+        match self.inner.locate(&of_file) {
+            Placement::Here { file_id } => {
+                self.versions.remember((file_id, now), &of_file, &path);
+                Ok(file_id)
+            }
+            Placement::NotHere { reason } => Err(not_held(reason)),
+        }
     }
 }
 
@@ -62,8 +93,8 @@ fn object_at(path: &Path) -> Result<ObjectPath, String> {
     else {
         return Err(format!("{} names no object", path.display()));
     };
-    let object =
-        CollectionPath::new(partition, collection).and_then(|collection| collection.object(name));
+    let collection = CollectionPath::new(partition, collection);
+    let object = collection.and_then(|collection| collection.object(name));
     object.map_err(|error| error.to_string())
 }
 
@@ -77,33 +108,9 @@ impl Drive for StoreDrive {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
-        let not_here = |reason: String| Placement::NotHere { reason };
-        if file.server.is_none() {
-            return not_here("the drive has objects, and no files".to_owned());
-        }
-        let path = match object_at(&file.path) {
-            Ok(path) => path,
-            Err(reason) => return not_here(reason),
-        };
-        let local = match self.store.local_file(&path) {
-            Ok(local) => local,
-            Err(error) => return not_here(error.to_string()),
-        };
-        let now = Version { size_bytes: local.info.length, stamp: local.info.version };
-        if now != file.version {
-            return not_here(format!("object {path} has changed"));
-        }
-        // The name of the file is the store's business.
-        let of_file = match FileRef::of(&local.path) {
-            Ok(of_file) => of_file,
-            Err(error) => return not_here(format!("the file of object {path}: {error}")),
-        };
-        match self.inner.locate(&of_file) {
-            Placement::Here { file_id } => {
-                self.versions.remember(file_id, now, &of_file, &path);
-                Placement::Here { file_id }
-            }
-            placement @ Placement::NotHere { .. } => placement,
+        match self.place(file) {
+            Ok(file_id) => Placement::Here { file_id },
+            Err(reason) => Placement::NotHere { reason },
         }
     }
 
@@ -134,9 +141,19 @@ impl Drive for StoreDrive {
 
     fn flash_events(&self, after: u64) -> Vec<FlashEvent> {
         let mut events = self.inner.flash_events(after);
-        for event in &mut events {
-            if let FlashEventKind::HotBlock { file, .. } = &mut event.kind {
-                *file = self.versions.object_of(file);
+        let hot = events.iter_mut().filter_map(|event| match &mut event.kind {
+            FlashEventKind::HotBlock { file, .. } => Some(file),
+            FlashEventKind::GarbageCollection { .. } => None,
+        });
+        let mut hot: Vec<&mut Arc<Path>> = hot.collect();
+        if !hot.is_empty() {
+            // A catalog that cannot be read names none of them.
+            let objects = self.store.objects_by_file_name().unwrap_or_default();
+            for file in &mut hot {
+                let object = file.file_name().and_then(|name| objects.get(name));
+                let object = object.map(|object| PathBuf::from(object.to_string()));
+                let gone = || PathBuf::from("an object that is gone");
+                **file = object.unwrap_or_else(gone).into();
             }
         }
         events
@@ -164,8 +181,9 @@ impl Session for StoreSession {
     }
 
     fn submit(&self, mut submission: Submission) -> Result<Ticket, Refusal> {
-        self.versions.translate(&mut submission.work);
-        self.inner.submit(submission)
+        let inputs = self.versions.translate(&mut submission.work);
+        let ticket = self.inner.submit(submission)?;
+        Ok(ticket.on_failure(move |failure| name_object(failure, &inputs)))
     }
 
     fn cancel(&self, command_id: u128) -> CancelOutcome {
@@ -173,47 +191,51 @@ impl Session for StoreSession {
     }
 }
 
-/// The versions of files by the number of the file and the version of the object.
-#[derive(Debug, Default)]
-struct Versions(Mutex<Known>);
+/// The number of a file at the drive, and the version of the object that it was.
+type Key = (u64, Version);
 
-#[derive(Debug, Default)]
-struct Known {
-    versions: HashMap<(u64, Version), Version>,
-    /// The objects by their files, for people.
-    objects: HashMap<PathBuf, ObjectPath>,
+/// The file of a version of an object.
+#[derive(Debug, Clone)]
+struct ObjectFile {
+    version: Version,
+    /// As the drive names it in reasons.
+    path: Arc<str>,
+    /// As users name the object.
+    object: Arc<str>,
+}
+
+/// The files of versions of objects.
+#[derive(Debug)]
+struct Versions(Mutex<Recent<Key, ObjectFile>>);
+
+impl Default for Versions {
+    fn default() -> Self {
+        Self(Mutex::new(Recent::new(VERSIONS_MAX)))
+    }
 }
 
 impl Versions {
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, Recent<Key, ObjectFile>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remember(&self, file_id: u64, of_object: Version, file: &FileRef, object: &ObjectPath) {
-        let mut known = self.lock();
-        if known.versions.len() >= VERSIONS_MAX {
-            *known = Known::default();
-        }
-        known.versions.insert((file_id, of_object), file.version);
-        known.objects.insert(file.path.clone(), object.clone());
+    fn remember(&self, key: Key, file: &FileRef, object: &ObjectPath) {
+        let (path, object) = (file.path.display().to_string().into(), format!("object {object}"));
+        let file = ObjectFile { version: file.version, path, object: object.into() };
+        self.lock().insert(key, file);
     }
 
-    /// The name of the object that a file is of: names of files are the server's business.
-    fn object_of(&self, file: &Path) -> Arc<Path> {
-        let known = self.lock();
-        let object = known.objects.get(file).map(|object| PathBuf::from(object.to_string()));
-        object.unwrap_or_else(|| PathBuf::from("an object that is not known")).into()
-    }
-
-    /// Puts versions of files in the place of those of objects. One that is not known stays, so
-    /// that the drive finds it stale.
-    fn translate(&self, work: &mut Work) {
-        let versions = &self.lock().versions;
+    /// Puts versions of files in the place of those of objects, and returns these files. One that
+    /// is not known stays, so that the drive finds it stale.
+    fn translate(&self, work: &mut Work) -> Vec<ObjectFile> {
+        let mut versions = self.lock();
+        let mut files = Vec::new();
         for input in work.inputs_mut() {
             match input {
                 InputRef::FileRange { file_id, version, .. } => {
-                    if let Some(of_file) = versions.get(&(*file_id, *version)) {
-                        *version = *of_file;
+                    if let Some(file) = versions.get(&(*file_id, *version)) {
+                        *version = file.version;
+                        files.push(file.clone());
                     }
                 }
                 InputRef::DeviceRange { .. }
@@ -222,5 +244,13 @@ impl Versions {
                 | InputRef::Output { .. } => {}
             }
         }
+        files
     }
+}
+
+/// Names the object in the place of its file in the reason of a failure.
+fn name_object(failure: &mut Failure, inputs: &[ObjectFile]) {
+    let (Failure::Stale { path } | Failure::Read { path, .. }) = failure else { return };
+    let file = inputs.iter().find(|file| *file.path == **path);
+    *path = file.map_or_else(|| "an object".to_owned(), |file| file.object.to_string());
 }

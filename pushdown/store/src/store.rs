@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsString,
     hash::{BuildHasher, RandomState},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -17,7 +18,7 @@ use crate::{
     change::ChangeKind,
     disk::Disk,
     error::{Error, Limit, Result},
-    files::Files,
+    files::{Files, path_of},
     local::LocalDisk,
     object::{Condition, ObjectInfo},
     path::{CollectionPath, ObjectPath},
@@ -152,6 +153,21 @@ impl Store {
             }
             if after != Some(object) {
                 found.push(ObjectRow::of(row.value()).info(collection.object(object)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns all objects by the names of their files, which differ also where folders do.
+    pub(crate) fn objects_by_file_name(&self) -> Result<HashMap<OsString, ObjectPath>> {
+        let mut found = HashMap::new();
+        for row in self.catalog().read()?.open_table(OBJECTS)?.iter()? {
+            let (key, row) = row?;
+            let (partition, collection, name) = key.value();
+            let file = path_of(ObjectRow::of(row.value()).file);
+            if let Some(file) = Path::new(&file).file_name() {
+                let object = CollectionPath::new(partition, collection)?.object(name)?;
+                found.insert(file.to_owned(), object);
             }
         }
         Ok(found)

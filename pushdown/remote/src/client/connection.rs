@@ -15,7 +15,7 @@ use std::{
 use arrow_flight::{Action, flight_service_client::FlightServiceClient};
 use bytes::Bytes;
 use nearscan_command::layout::FORMAT_MAJOR;
-use nearscan_drive::{Capabilities, CostSnapshot, FileRef, Identity, Placement, Refusal};
+use nearscan_drive::{Capabilities, CostSnapshot, FileRef, Identity, Placement, Recent, Refusal};
 use prost::Message;
 use tokio::sync::{Notify, watch};
 use tonic::{Code, Status};
@@ -35,7 +35,6 @@ use crate::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, Welcome, action, objects::ObjectName,
     },
-    recent::Recent,
 };
 
 /// Files whose place is remembered.

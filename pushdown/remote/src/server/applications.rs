@@ -20,9 +20,10 @@ use std::sync::Arc;
 use arrow_flight::FlightData;
 use bytes::Bytes;
 use nearscan_applications::{
-    Access, COMPONENT_BYTES_MAX, Error, Grant, Notice, Package, Replace, Request, Rights, Signature,
+    Access, COMPONENT_BYTES_MAX, Error, Grant, Notice, Package, Replace, Request, Rights,
+    Signature, Subject,
 };
-use nearscan_drive::{Budget, Charged, Reservation};
+use nearscan_drive::{Budget, Charged, FlashEvent, Reservation};
 use prost::Message;
 use tokio::sync::{broadcast::error::RecvError, mpsc};
 use tonic::Status;
@@ -83,6 +84,15 @@ impl Installed {
         if let Some(applications) = &self.0 {
             applications.changed();
         }
+    }
+
+    /// Publishes an event of the flash to the handlers. It blocks.
+    pub(super) fn publish(&self, event: &FlashEvent) -> Result<(), Status> {
+        let Some(applications) = &self.0 else { return Ok(()) };
+        let detail = event.kind.detail(|file| file.display().to_string());
+        let (kind, block) = (event.kind.name().to_owned(), event.block);
+        let published = applications.publish(Subject::Flash { kind, block, detail });
+        published.map(drop).map_err(|error| status_of(&error))
     }
 
     /// The last change that all handlers have seen, if applications run. It blocks.

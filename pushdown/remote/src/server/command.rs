@@ -11,10 +11,7 @@ use nearscan_drive::{
 use tokio::sync::Notify;
 use tonic::Status;
 
-use super::{
-    Served, Stage,
-    objects::{Inputs, Objects},
-};
+use super::{Served, Stage};
 use crate::{
     convert::id_bytes,
     protocol::{self, Ended, Submit},
@@ -33,8 +30,6 @@ pub(super) struct Taken {
     work: Work,
     lease_bytes: u64,
     timeout: Duration,
-    /// The objects that it reads, if they are no files of clients.
-    inputs: Option<Inputs>,
 }
 
 /// The end of a command, without and with its result.
@@ -65,17 +60,16 @@ impl From<Completion> for Answer {
 }
 
 impl Taken {
-    /// Reads a command, for files or for objects.
-    pub(super) fn read(submit: Submit, objects: Option<&Objects>) -> Result<Self, Status> {
+    /// Reads a command.
+    pub(super) fn read(submit: Submit) -> Result<Self, Status> {
         let Submit { lease_bytes, timeout_ns, work } = submit;
         let work = match work {
             Some(protocol::Work::Scan(bytes)) => Command::decode(&bytes).map(Work::from),
             Some(protocol::Work::Merge(bytes)) => MergeCommand::decode(&bytes).map(Work::from),
             None => return Err(Status::invalid_argument("a submission without a command")),
         };
-        let mut work = work.map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let inputs = objects.map(|objects| objects.files.translate(&mut work));
-        Ok(Self { work, lease_bytes, timeout: Duration::from_nanos(timeout_ns), inputs })
+        let work = work.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        Ok(Self { work, lease_bytes, timeout: Duration::from_nanos(timeout_ns) })
     }
 
     pub(super) fn command_id(&self) -> u128 {
@@ -93,26 +87,17 @@ impl Taken {
         })
     }
 
-    /// Runs the command to its end, which is told in the words of its client.
+    /// Runs the command to its end.
+    ///
+    /// While other commands keep the drive busy it waits for its turn, so that two clients share a
+    /// drive as two queries of one do; a drive that refuses although it has nothing to do has its
+    /// reasons.
     pub(super) async fn run(
         self,
         served: &Served,
         session: &dyn Session,
         cancel: &Notify,
     ) -> Answer {
-        let mut answer = self.finish(served, session, cancel).await;
-        if let (Some(inputs), Outcome::Failed(failure)) = (&self.inputs, &mut answer.outcome) {
-            inputs.name(failure);
-        }
-        answer
-    }
-
-    /// Waits until the drive takes the command, and for its end.
-    ///
-    /// While other commands keep the drive busy it waits for its turn, so that two clients share a
-    /// drive as two queries of one do; a drive that refuses although it has nothing to do has its
-    /// reasons.
-    async fn finish(&self, served: &Served, session: &dyn Session, cancel: &Notify) -> Answer {
         let mut late = Box::pin(tokio::time::sleep(self.timeout));
         let ticket = loop {
             let mut ended = Box::pin(served.ended.notified());

@@ -13,6 +13,7 @@ mod calls;
 mod changes;
 mod command;
 mod download;
+mod flash;
 mod gate;
 mod incoming;
 mod listener;
@@ -32,7 +33,7 @@ use std::{
 
 use bytes::Bytes;
 use nearscan_drive::{Budget, Drive, Refusal, SessionSpec, Unlimited};
-use nearscan_store::Store;
+use nearscan_store::{Store, StoreDrive};
 use prost::Message;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -256,6 +257,10 @@ pub async fn serve(
 ) -> Result<(), Error> {
     options.check_exposure(listener.address())?;
     let (stage_sender, stage) = watch::channel(Stage::Serving);
+    let drive: Arc<dyn Drive> = match options.store.clone() {
+        Some(store) => Arc::new(StoreDrive::new(drive, store)),
+        None => drive,
+    };
     let served = Arc::new(Served {
         drive: Arc::clone(&drive),
         objects: options.store.clone().map(Objects::new),
@@ -269,6 +274,10 @@ pub async fn serve(
     let applications = served.applications.clone();
     let keeper = options.store.clone().map(|store| changes::keep_short(store, applications));
     let keeper = keeper.map(tokio::spawn);
+    let flash = served
+        .applications
+        .are_served()
+        .then(|| tokio::spawn(flash::publish(Arc::clone(&drive), served.applications.clone())));
     let gate = Gate { access: Arc::clone(&options.access), audit: options.audit.clone() };
     let service = Service::new(Arc::clone(&served), gate);
     let is_plain = options.tls.is_none() && options.link == LinkLimit::NONE;
@@ -310,8 +319,8 @@ pub async fn serve(
     {
         connections.abort();
     }
-    if let Some(keeper) = keeper {
-        keeper.abort();
+    for task in keeper.into_iter().chain(flash) {
+        task.abort();
     }
     let shut_down = tokio::task::spawn_blocking(move || drive.shutdown());
     if tokio::time::timeout(options.grace, shut_down).await.is_err() {

@@ -3,11 +3,8 @@
 //!
 //! The store blocks, so its functions are called on threads of their own.
 
-mod files;
 mod get;
 mod put;
-
-use std::sync::Arc;
 
 use arrow_flight::Action;
 use bytes::Bytes;
@@ -30,7 +27,6 @@ use crate::{
         },
     },
 };
-pub(super) use files::{Files, Inputs};
 pub(super) use get::{Opened, Parts};
 
 /// Bytes that a copy moves at once.
@@ -40,7 +36,6 @@ const COPY_BYTES: u64 = 4 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct Objects {
     store: Store,
-    pub(super) files: Arc<Files>,
     /// Memory of the parts that are sent.
     buffers: Buffers,
 }
@@ -55,7 +50,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 
 impl Objects {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, files: Arc::default(), buffers: Buffers::default() }
+        Self { store, buffers: Buffers::default() }
     }
 
     /// Does what an action asks for; none if it is no action of a store.

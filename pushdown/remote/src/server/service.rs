@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 use nearscan_command::layout::FORMAT_MAJOR;
 use nearscan_drive::{FileRef, Placement, Refusal, SessionSpec};
+use nearscan_store::StoreDrive;
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -29,6 +30,7 @@ use super::{
 };
 use crate::{
     convert::id_of,
+    convert::objects::status_of,
     protocol::{
         self, Ask, Capabilities, Health, Hello, Locate, Located, Open, PROTOCOL_MAJOR,
         PROTOCOL_MINOR, PUT, SESSION, Snapshot, ToServer, Welcome, action,
@@ -87,14 +89,17 @@ impl Service {
         let Locate { path, size_bytes, stamp, object, .. } = locate;
         let version = nearscan_command::Version { size_bytes, stamp };
         let drive = Arc::clone(&self.served.drive);
-        let nowhere = |reason: &str| Located { file_id: None, reason: reason.to_owned() };
-        match (&self.served.objects, object) {
-            (Some(objects), Some(object)) => return objects.locate(drive, object, version).await,
-            (Some(_), None) => return Ok(nowhere("the server has objects, and no files")),
-            (None, Some(_)) => return Ok(nowhere("the server has no objects")),
-            (None, None) => {}
-        }
-        let file = FileRef::local(OsString::from_vec(path).into(), version);
+        let file = match object {
+            Some(_) if self.served.objects.is_none() => {
+                let reason = "the server has no objects".to_owned();
+                return Ok(Located { file_id: None, reason });
+            }
+            Some(object) => {
+                let path = object.object_path().map_err(|error| status_of(&error))?;
+                StoreDrive::file_ref(&path, version)
+            }
+            None => FileRef::local(OsString::from_vec(path).into(), version),
+        };
         let located = tokio::task::spawn_blocking(move || drive.locate(&file)).await;
         match located.map_err(|error| Status::internal(error.to_string()))? {
             Placement::Here { file_id } => {

@@ -141,7 +141,7 @@ impl Session {
     fn take(&mut self, message: &FlightData) -> Result<(), Status> {
         match read::<ToServer>(&message.app_metadata)?.request {
             Some(Request::Submit(submit)) => {
-                let taken = Taken::read(submit, self.served.objects.as_ref())?;
+                let taken = Taken::read(submit)?;
                 let command_id = taken.command_id();
                 let is_full = self.commands.len() as u64 >= u64::from(self.in_flight_max());
                 let refusal = match self.served.stage() {

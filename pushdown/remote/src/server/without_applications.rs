@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_flight::FlightData;
 use bytes::Bytes;
-use nearscan_drive::Budget;
+use nearscan_drive::{Budget, FlashEvent};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -21,7 +21,8 @@ pub enum Applications {}
 pub(super) struct Installed;
 
 fn without<T>() -> Result<T, Status> {
-    let text = "this program was built without applications; build it with --features applications";
+    let text = "the program of the server was built without applications; \
+                build it with --features applications";
     Err(Status::unimplemented(text))
 }
 
@@ -35,6 +36,10 @@ impl Installed {
     }
 
     pub(super) fn changed(&self) {}
+
+    pub(super) fn publish(&self, _: &FlashEvent) -> Result<(), Status> {
+        Ok(())
+    }
 
     pub(super) fn seen(&self) -> Result<Option<u64>, Status> {
         Ok(None)

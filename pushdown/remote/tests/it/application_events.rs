@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests events of applications over the wire: handlers, dead letters and notices.
 
+use std::sync::Arc;
+
+use nearscan_applications::{Applications, NoTables, Options};
+use nearscan_drive::Outcome;
 use nearscan_remote::{
-    ApplicationErrorKind as Kind, Watching,
-    applications::{Beginning, EventKind, Filter, Handler, Level, Notice, Replace, Watched, What},
+    ApplicationErrorKind as Kind, ServerOptions, Watching,
+    applications::{
+        Beginning, Event, EventKind, Filter, Handler, Level, Notice, Replace, Watched, What,
+    },
 };
 use nearscan_store::Condition;
+use tokio::runtime::Runtime;
 
 use crate::{
     applications::{BAD, REFUSE, TAKE, WithApplications, add, package, raw, run},
     bench::wait,
     guest::{guest, manifest},
-    objects::noise,
+    objects::{WithSample, file_of, noise},
 };
 
 pub(crate) fn handler(name: &str, application: &str) -> Handler {
@@ -64,6 +71,28 @@ fn watcher_sees_what_was_and_what_comes() {
         let mut later = applications.watch(1).await.unwrap();
         assert_eq!(until(&mut later, |_| true).await.what, What::Started);
     });
+}
+
+#[test]
+fn hot_block_of_the_flash_is_published_with_the_name_of_its_object() {
+    let runtime = Runtime::new().unwrap();
+    let server = WithSample::with(("hot_block_reads", "1"), |store| {
+        let tables = Arc::new(NoTables);
+        let opened = Applications::open(store, tables, runtime.handle(), Options::default());
+        ServerOptions { applications: Some(opened.unwrap()), ..ServerOptions::default() }
+    });
+    let drive = server.served.connect();
+    let file = file_of(&drive, &server.served, "sample");
+    assert!(matches!(server.run(&drive, &file), Outcome::Finished(_)));
+    let is_hot = |event: &Event| event.kind == EventKind::Flash && event.name == "hot-block";
+    let event = wait(async {
+        let mut watching = drive.applications().watch(0).await.unwrap();
+        let notice =
+            until(&mut watching, |it| matches!(&it.what, What::Published(event) if is_hot(event)));
+        notice.await.what
+    });
+    let What::Published(event) = event else { panic!("{event:?}") };
+    assert!(event.detail.ends_with("file=default/c/sample"), "{event:?}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::{
 
 use nearscan_command::{InputRef, Version};
 use nearscan_drive::{
-    Budget, CancelOutcome, Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease, Placement,
-    Refusal, Session, SessionSpec, Submission, Ticket,
+    Budget, CancelOutcome, Capabilities, CostSnapshot, Drive, FileRef, FlashEvent, Identity, Lease,
+    Placement, Refusal, Session, SessionSpec, Submission, Ticket,
 };
 use nearscan_emulator::Emulator;
 use nearscan_remote::{Address, RemoteDrive};
@@ -225,6 +225,10 @@ impl Drive for Counted {
 
     fn reset(&self) -> Result<u64, Refusal> {
         self.drive.reset()
+    }
+
+    fn flash_events(&self, after: u64) -> Vec<FlashEvent> {
+        self.drive.flash_events(after)
     }
 
     fn in_flight(&self) -> u32 {

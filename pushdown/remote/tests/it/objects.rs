@@ -263,7 +263,7 @@ fn server_without_a_store_says_so() {
 }
 
 /// The object of a name, as a file of the drive's server.
-fn file_of(drive: &RemoteDrive, served: &Served, name: &str) -> FileRef {
+pub(crate) fn file_of(drive: &RemoteDrive, served: &Served, name: &str) -> FileRef {
     let info = wait(async { drive.objects().info(&object(name)).await.unwrap() });
     FileRef {
         server: Some(served.address.to_string().into()),
@@ -301,22 +301,29 @@ fn drive_holds_the_objects_of_its_server_as_they_are_now() {
 }
 
 /// A server of an emulated drive with these faults, and the object `c/sample` of its store.
-struct WithSample {
+pub(crate) struct WithSample {
     drive: Arc<Counted>,
-    served: Served,
+    pub(crate) served: Served,
     store: Store,
     sample: Sample,
 }
 
 impl WithSample {
     fn start(faults: &str) -> Self {
+        Self::with(("faults", faults), |_| ServerOptions::default())
+    }
+
+    /// A server of a drive with a parameter, and other options for its store.
+    pub(crate) fn with(
+        parameter: (&str, &str),
+        options: impl FnOnce(&Store) -> ServerOptions,
+    ) -> Self {
         let place = Place::new(Way::Tcp);
         let store = Store::open(&place.folder.path().join("store")).unwrap();
         let collection = CollectionPath::in_default("c").unwrap();
         store.create_collection(&collection, Quota::default()).unwrap();
-        let drive =
-            Counted::new(Emulator::open(Config::from_parameters([("faults", faults)]).unwrap()));
-        let options = ServerOptions { store: Some(store.clone()), ..ServerOptions::default() };
+        let drive = Counted::new(Emulator::open(Config::from_parameters([parameter]).unwrap()));
+        let options = ServerOptions { store: Some(store.clone()), ..options(&store) };
         let served = Served::with(Arc::<Counted>::clone(&drive), place, options);
         let with_sample = Self { drive, served, store, sample: Sample::common(100) };
         with_sample.put();
@@ -330,7 +337,7 @@ impl WithSample {
     }
 
     /// The sum of the sample as the object that `file` is.
-    fn run(&self, drive: &RemoteDrive, file: &FileRef) -> Outcome {
+    pub(crate) fn run(&self, drive: &RemoteDrive, file: &FileRef) -> Outcome {
         let Placement::Here { file_id: placed } = drive.locate(file) else { panic!("{file}") };
         let session = session(drive);
         let mut command = self.sample.sum(&*self.drive.drive, numbered(&*session));

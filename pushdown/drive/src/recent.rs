@@ -8,7 +8,7 @@ use std::{
 
 /// A map of at most so many entries.
 #[derive(Debug)]
-pub(crate) struct Recent<K, V> {
+pub struct Recent<K, V> {
     max: usize,
     entries: HashMap<K, (u64, V)>,
     /// Keys in the order of their last use.
@@ -19,12 +19,12 @@ pub(crate) struct Recent<K, V> {
 
 impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     /// A map of at most `max` entries, and of one at least.
-    pub(crate) fn new(max: usize) -> Self {
+    pub fn new(max: usize) -> Self {
         Self { max: max.max(1), entries: HashMap::new(), uses: BTreeMap::new(), clock: 0 }
     }
 
     /// The value of a key, which is used with it.
-    pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
+    pub fn get(&mut self, key: &K) -> Option<&V> {
         let (used, value) = self.entries.get_mut(key)?;
         self.clock += 1;
         if let Some(key) = self.uses.remove(used) {
@@ -35,7 +35,7 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     }
 
     /// Sets the value of a key; if there is no room, another one is forgotten.
-    pub(crate) fn insert(&mut self, key: K, value: V) {
+    pub fn insert(&mut self, key: K, value: V) {
         self.remove(&key);
         while self.entries.len() >= self.max {
             let Some((_, oldest)) = self.uses.pop_first() else { break };
@@ -47,14 +47,14 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     }
 
     /// Forgets a key.
-    pub(crate) fn remove(&mut self, key: &K) {
+    pub fn remove(&mut self, key: &K) {
         if let Some((used, _)) = self.entries.remove(key) {
             self.uses.remove(&used);
         }
     }
 
     /// Forgets all entries that are not as `keeps` says.
-    pub(crate) fn retain(&mut self, keeps: impl Fn(&K, &V) -> bool) {
+    pub fn retain(&mut self, keeps: impl Fn(&K, &V) -> bool) {
         let uses = &mut self.uses;
         self.entries.retain(|key, (used, value)| {
             let is_kept = keeps(key, value);
