@@ -3,27 +3,36 @@
 //! that an application on a storage server makes, as it makes them.
 //!
 //! The server is the one that is attached as a drive; if there are several, the name is
-//! `drive://HOST:PORT/NAME`. The schema is asked for while a statement is planned, on the thread
-//! that plans it.
+//! `drive://HOST:PORT/NAME`.
+//!
+//! The schema is asked for before a statement is planned ([`resolve`]): planning does not wait, and
+//! the question ends with the statement. A plan that is made without a session's statement, as by
+//! the context of DataFusion, asks on the thread that plans.
 //!
 //! # Invariants
 //!
 //! - What an application sends is checked: its batches have the schema that it has stated.
 //! - A statement that ends early ends the call.
 
-use std::{collections::VecDeque, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    sync::Arc,
+};
 
 use datafusion::{
     arrow::{array::RecordBatch, datatypes::SchemaRef, error::ArrowError},
     catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider, streaming::StreamingTable},
     common::{DataFusionError, Result, ScalarValue, plan_err},
-    execution::TaskContext,
+    execution::{SessionState, TaskContext},
     logical_expr::Expr,
     physical_plan::{
         SendableRecordBatchStream, stream::RecordBatchStreamAdapter, streaming::PartitionStream,
     },
+    sql::parser::Statement as Parsed,
 };
 use futures::{StreamExt, TryStreamExt, stream};
+use nearscan_dialect::table_calls;
 use nearscan_remote::{RemoteDrive, TableReading};
 
 use crate::{
@@ -46,24 +55,69 @@ impl AppFunction {
     pub(crate) fn new(servers: Arc<Servers>) -> Self {
         Self { servers }
     }
+}
 
-    /// The address of the server of an application, and the application's name.
-    fn place(&self, name: &str) -> Result<(String, String)> {
-        let of_url = name.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix("://"));
-        if let Some((address, name)) = of_url.and_then(|rest| rest.split_once('/')) {
-            return Ok((address.to_owned(), name.to_owned()));
+/// The tables of the calls of a statement, by the texts of their arguments.
+#[derive(Debug, Default)]
+struct Resolved(HashMap<Vec<String>, Arc<dyn TableProvider>>);
+
+/// Asks the servers for the schemas of the calls in a statement, for the state that plans it.
+///
+/// # Errors
+/// As planning the calls, which finds the tables then.
+pub(crate) async fn resolve(statement: &Parsed, state: &mut SessionState) -> Result<()> {
+    let calls = table_calls(statement, NAME);
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let Some(servers) = state.config().get_extension::<Servers>() else { return Ok(()) };
+    let access = state.config().get_extension::<Access>();
+    let mut resolved = Resolved::default();
+    for texts in calls {
+        // Planning says what is wrong with it.
+        let [name, arguments @ ..] = texts.as_slice() else { continue };
+        if resolved.0.contains_key(&texts) {
+            continue;
         }
-        let mut servers = self.servers.connected();
-        match (servers.pop(), servers.is_empty()) {
-            (Some((address, _)), true) => Ok((address, name.to_owned())),
-            (None, _) => plan_err!(
-                "{NAME}: no server is attached; attach one as the drive remote://HOST:PORT, or \
-                 name it: {NAME}('{SCHEME}://HOST:PORT/{name}')"
-            ),
-            (Some(_), false) => plan_err!(
-                "{NAME}: there are several servers; name one: {NAME}('{SCHEME}://HOST:PORT/{name}')"
-            ),
-        }
+        let (address, name) = place(&servers, name)?;
+        check(access.as_deref(), &address)?;
+        let server = servers.server(&address).await;
+        let server = server.map_err(|error| DataFusionError::Execution(error.to_string()))?;
+        let call = Call { address, server, name, arguments: arguments.to_vec() };
+        let applications = call.server.applications();
+        let stated = applications.schema(&call.name, &call.arguments).await;
+        let stated = stated.map_err(|error| call.failed(&error))?;
+        resolved.0.insert(texts, call.table(&stated)?);
+    }
+    state.config_mut().set_extension(Arc::new(resolved));
+    Ok(())
+}
+
+/// The address of the server of an application, and the application's name.
+fn place(servers: &Servers, name: &str) -> Result<(String, String)> {
+    let of_url = name.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix("://"));
+    if let Some((address, name)) = of_url.and_then(|rest| rest.split_once('/')) {
+        return Ok((address.to_owned(), name.to_owned()));
+    }
+    let mut connected = servers.connected();
+    match (connected.pop(), connected.is_empty()) {
+        (Some((address, _)), true) => Ok((address, name.to_owned())),
+        (None, _) => plan_err!(
+            "{NAME}: no server is attached; attach one as the drive remote://HOST:PORT, or \
+             name it: {NAME}('{SCHEME}://HOST:PORT/{name}')"
+        ),
+        (Some(_), false) => plan_err!(
+            "{NAME}: there are several servers; name one: {NAME}('{SCHEME}://HOST:PORT/{name}')"
+        ),
+    }
+}
+
+/// Checks that a session may call applications of a server: they may write. Without the permission
+/// no server hears of it.
+fn check(access: Option<&Access>, address: &str) -> Result<()> {
+    match access {
+        Some(access) => access.check_call(NAME, &format!("{SCHEME}://{address}/")),
+        None => Ok(()),
     }
 }
 
@@ -75,24 +129,20 @@ impl TableFunctionImpl for AppFunction {
                 "{NAME} takes the name of an application and its arguments, as texts"
             );
         };
-        let (address, name) = self.place(name)?;
-        if let Some(access) = args.session().config().get_extension::<Access>() {
-            // An application may write. Without the permission no server hears of it.
-            access.check_call(NAME, &format!("{SCHEME}://{address}/"))?;
+        let config = args.session().config();
+        let resolved = config.get_extension::<Resolved>();
+        let texts = texts.as_deref().unwrap_or_default();
+        if let Some(table) = resolved.as_ref().and_then(|resolved| resolved.0.get(texts)) {
+            return Ok(Arc::clone(table));
         }
+        let (address, name) = place(&self.servers, name)?;
+        check(config.get_extension::<Access>().as_deref(), &address)?;
         let server = self.servers.connect_now(&address);
         let server = server.map_err(|error| DataFusionError::Execution(error.to_string()))?;
         let call = Call { address, server, name, arguments: arguments.to_vec() };
         let stated = call.server.application_schema(&call.name, &call.arguments);
         let stated = stated.map_err(|error| call.failed(&error))?;
-        let mut decoder = ForeignStream::new();
-        decoder.push(&stated).map_err(|error| call.no_stream(&error))?;
-        decoder.finish().map_err(|error| call.no_stream(&error))?;
-        let Some(schema) = decoder.schema() else {
-            return Err(call.failed(&"it has stated no schema"));
-        };
-        let part = Arc::new(Part { schema: Arc::clone(&schema), call });
-        Ok(Arc::new(StreamingTable::try_new(schema, vec![part])?))
+        call.table(&stated)
     }
 }
 
@@ -127,6 +177,18 @@ impl Call {
     fn failed(&self, reason: &dyn fmt::Display) -> DataFusionError {
         let Self { address, name, .. } = self;
         DataFusionError::Execution(format!("application {name} of {address}: {reason}"))
+    }
+
+    /// The table of the call, whose schema is stated as an Arrow IPC stream without batches.
+    fn table(self, stated: &[u8]) -> Result<Arc<dyn TableProvider>> {
+        let mut decoder = ForeignStream::new();
+        decoder.push(stated).map_err(|error| self.no_stream(&error))?;
+        decoder.finish().map_err(|error| self.no_stream(&error))?;
+        let Some(schema) = decoder.schema() else {
+            return Err(self.failed(&"it has stated no schema"));
+        };
+        let part = Arc::new(Part { schema: Arc::clone(&schema), call: self });
+        Ok(Arc::new(StreamingTable::try_new(schema, vec![part])?))
     }
 
     fn no_stream(&self, error: &ArrowError) -> DataFusionError {

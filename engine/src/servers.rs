@@ -59,7 +59,7 @@ impl Servers {
     }
 
     /// The server at an address, to which a connection is made if there is none.
-    async fn server(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
+    pub(crate) async fn server(&self, address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
         let connected = {
             let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
             if by_address.len() >= CONNECTED_MAX && !by_address.contains_key(address) {

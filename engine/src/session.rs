@@ -27,6 +27,7 @@ use nearscan_optimizer::{LocalReads, cost::HostRates};
 
 use crate::{
     access::Access,
+    app_table,
     catalog::{FileCatalogList, SessionLink},
     dialect::SessionCatalog,
     error::{Error, ErrorContext, Missing, Result},
@@ -316,7 +317,8 @@ impl Session {
                 return self.reset(&key);
             }
         }
-        let state = overlay::with_tables(self.context.state(), tables)?;
+        let mut state = overlay::with_tables(self.context.state(), tables)?;
+        app_table::resolve(&parsed, &mut state).await?;
         let corrections = NearscanOptions::corrections_of(state.config_options());
         let catalog = SessionCatalog { state: &state, corrections, access: &self.access };
         Box::pin(expand(&mut parsed, &catalog)).await?;

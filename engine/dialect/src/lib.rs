@@ -16,13 +16,14 @@
 //! - [`expand`] replaces what needs the columns of a table: `COLUMNS`, options of `*`, `PIVOT`,
 //!   `UNPIVOT`, `SUMMARIZE`, `ORDER BY ALL`. Its caller plans the queries that tell them.
 //!
-//! [`display_names`] says how the columns of a result are shown. `docs/sql.md` lists the
+//! [`table_calls`] finds the calls of a table function. [`display_names`] says how the columns of a result are shown. `docs/sql.md` lists the
 //! extensions, and a test runs each of its examples.
 //!
 //! Statements that use none of this pass unchanged, and words of the dialect stay usable as names.
 
 #![forbid(unsafe_code)]
 
+mod calls;
 mod dialect;
 mod error;
 mod expand;
@@ -33,6 +34,7 @@ mod syntax;
 mod tokens;
 mod types;
 
+pub use calls::table_calls;
 pub use dialect::NearscanDialect;
 pub use error::DialectError;
 pub use expand::{Catalog, Planning, expand};

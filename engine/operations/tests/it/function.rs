@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests `app()`, the table function of applications, against a server with one.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use nearscan::{
     Engine, SessionOptions,
@@ -10,6 +10,7 @@ use nearscan::{
         ipc::writer::StreamWriter,
         util::pretty::pretty_format_batches,
     },
+    drive::clock::Stopwatch,
 };
 use nearscan_applications::{Applications, Options, Package, Replace};
 use nearscan_remote::{Listener, ServerOptions, serve};
@@ -148,6 +149,21 @@ async fn call_without_texts_or_a_server_is_refused() {
         let error = rows(&engine, sql).await.unwrap_err();
         assert!(error.contains(reason), "{sql}: {error}");
     }
+}
+
+/// On one thread: whoever waits on it keeps the limit of time from being noticed.
+#[tokio::test]
+async fn statement_that_waits_for_a_schema_ends_when_it_is_dropped() {
+    let fixture = Fixture::new().await;
+    let spins = "(func $spin (loop (br 0))) (start $spin)";
+    let component = guest("table", "(i32.const 16)", spins);
+    let (address, _stop) = served(&fixture, component).await;
+    let engine = client(&address).await;
+    let watch = Stopwatch::start();
+    let limit = Duration::from_millis(300);
+    let planned = tokio::time::timeout(limit, engine.sql("SELECT * FROM app('t')")).await;
+    assert!(planned.is_err(), "it has a schema: {:?}", planned.map(drop));
+    assert!(watch.elapsed() < 5 * limit, "{:?}", watch.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
