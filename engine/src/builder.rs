@@ -23,6 +23,7 @@ use nearscan_optimizer::{
     FusedScanRule, GraceJoinRule, JoinKeysRule, JoinOrderRule, LastPlanRule, LocalReads,
     PartitionedAggregateRule, PushdownContext, PushdownRule, WindowsRule,
 };
+use nearscan_remote::RemoteDrive;
 
 use crate::{
     app_table::{self, AppFunction},
@@ -51,6 +52,7 @@ use crate::{
 pub struct EngineBuilder {
     drives: Vec<DriveSpec>,
     opened: Vec<(String, Arc<dyn Drive>)>,
+    servers: Vec<Arc<RemoteDrive>>,
     memory_limit_bytes: Option<u64>,
     thread_count: Option<usize>,
     temp_directory: Option<PathBuf>,
@@ -86,6 +88,18 @@ impl EngineBuilder {
     pub fn attach(mut self, name: &str, drive: Arc<dyn Drive>) -> Result<Self> {
         self.check_name(name)?;
         self.opened.push((name.to_owned(), drive));
+        Ok(self)
+    }
+
+    /// Attaches the drive of a server to which the program is connected, under its address; its
+    /// objects are `drive://HOST:PORT/COLLECTION/NAME` in SQL. May be called for several.
+    ///
+    /// # Errors
+    /// [`Error::DriveNameTaken`] if another drive has the address for a name.
+    pub fn attach_server(mut self, server: Arc<RemoteDrive>) -> Result<Self> {
+        let name = server.address().to_string();
+        self = self.attach(&name, Arc::<RemoteDrive>::clone(&server) as Arc<dyn Drive>)?;
+        self.servers.push(server);
         Ok(self)
     }
 
@@ -152,6 +166,9 @@ impl EngineBuilder {
             }
             drives.attach(spec.name.clone(), opened.drive);
         }
+        for server in &self.servers {
+            servers.add(&server.address().to_string(), Arc::clone(server));
+        }
         for (name, drive) in &self.opened {
             drives.attach(name.clone(), Arc::clone(drive));
         }
@@ -168,6 +185,7 @@ impl EngineBuilder {
         let context = Arc::new(PushdownContext::new(drives, fallback, now));
         let mut config = SessionConfig::new()
             .with_extension(Arc::clone(&context))
+            .with_extension(Arc::clone(&servers))
             .with_extension(Arc::<CheckedFooters>::default())
             .with_extension(Arc::new(DistinctCounts::new(self.statistics_folder())))
             .with_information_schema(true)

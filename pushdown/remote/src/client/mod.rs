@@ -285,6 +285,19 @@ impl RemoteDrive {
         self.shared.connection().is_ok()
     }
 
+    /// The address of the server.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.shared.address
+    }
+
+    /// Bytes that have come from the server so far, without those of objects that were read over
+    /// HTTP/1.1.
+    #[must_use]
+    pub fn received_bytes(&self) -> u64 {
+        self.shared.link.read_bytes()
+    }
+
     /// The objects of the server, if it has any.
     #[must_use]
     pub fn objects(&self) -> Objects {

@@ -28,7 +28,13 @@ mod limit;
 mod outbound;
 mod stream;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 pub use alarm::Timers;
 use bucket::Bucket;
@@ -44,6 +50,8 @@ pub struct Link {
     timers: Timers,
     /// Nothing for a link without a rate.
     buckets: Option<Arc<Buckets>>,
+    /// Bytes that all streams have read so far.
+    read_bytes: Arc<AtomicU64>,
 }
 
 /// Both directions of a link.
@@ -65,12 +73,17 @@ impl Link {
         let buckets = limit.bytes_per_s.map(|rate| {
             Arc::new(Buckets { inbound: Bucket::new(rate), outbound: Bucket::new(rate) })
         });
-        Self { limit, timers, buckets }
+        Self { limit, timers, buckets, read_bytes: Arc::default() }
     }
 
     /// How fast it is.
     pub fn limit(&self) -> LinkLimit {
         self.limit
+    }
+
+    /// Bytes that all of its streams have read so far.
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes.load(Ordering::Relaxed)
     }
 
     /// A stream over the link. It has to be used within a runtime of tokio that has timers.

@@ -4,6 +4,10 @@
 use std::{
     io::{self, IoSlice},
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -18,6 +22,8 @@ pub struct Throttled<IO> {
     io: IO,
     /// Nothing when the link has no limit.
     pub(super) way: Option<Box<Way>>,
+    /// Those of the link.
+    read_bytes: Arc<AtomicU64>,
 }
 
 /// Both directions.
@@ -31,7 +37,7 @@ impl<IO> Throttled<IO> {
     pub(super) fn new(link: &Link, io: IO) -> Self {
         let way = (link.limit() != LinkLimit::NONE)
             .then(|| Box::new(Way { inbound: Inbound::new(link), outbound: Outbound::new(link) }));
-        Self { io, way }
+        Self { io, way, read_bytes: Arc::clone(&link.read_bytes) }
     }
 }
 
@@ -41,11 +47,15 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Throttled<IO> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { io, way } = &mut *self;
-        match way {
+        let Self { io, way, read_bytes } = &mut *self;
+        let before = buf.filled().len();
+        let polled = match way {
             Some(way) => way.inbound.poll_read(io, cx, buf),
             None => Pin::new(io).poll_read(cx, buf),
-        }
+        };
+        let count = buf.filled().len() - before;
+        read_bytes.fetch_add(count as u64, Ordering::Relaxed);
+        polled
     }
 }
 
@@ -55,7 +65,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Throttled<IO> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let Self { io, way } = &mut *self;
+        let Self { io, way, .. } = &mut *self;
         let io = Pin::new(io);
         match way {
             Some(way) if !bytes.is_empty() => {

@@ -235,6 +235,23 @@ async fn stream_without_limit_is_passed_through() {
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
+#[tokio::test]
+async fn bytes_that_its_streams_have_read_are_counted() {
+    let link = Link::new(LinkLimit::NONE);
+    for count in [3_u64, 40_000] {
+        let (mut stream, mut peer) = over(&link);
+        let sent = vec![7; usize::try_from(count).unwrap()];
+        let (wrote, read) = tokio::join!(peer.write_all(&sent), async {
+            let mut received = vec![0; sent.len()];
+            stream.read_exact(&mut received).await
+        });
+        wrote.unwrap();
+        read.unwrap();
+        stream.write_all(b"not counted").await.unwrap();
+    }
+    assert_eq!(link.read_bytes(), 40_003);
+}
+
 #[test]
 fn limit_is_stated_and_a_latency_is_bounded() {
     let latency = Duration::from_secs(3600);
