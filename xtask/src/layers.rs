@@ -101,8 +101,9 @@ const BEYOND: &[(&str, &[&str])] = &[
     // It counts the faults that the emulated drive makes, and breaks the link to one that is
     // served.
     (FAULTS, &["pushdown/emulator", "pushdown/remote", "pushdown/store", LINKS]),
-    // It reads objects through the client of a server, which needs no SQL and no engine.
-    (OBJECTS, &["pushdown/store", "pushdown/remote"]),
+    // It makes a store, serves it, and is its client, with SQL and without; and it reads files past
+    // the page cache.
+    (STORAGE_BENCHMARK, &["pushdown/io", "pushdown/store", "pushdown/remote"]),
     // Both handle files of tests, and are no part of the program.
     (SQL_TESTS, &[ARCHIVE]),
     (TASKS, &[ARCHIVE]),
@@ -117,7 +118,7 @@ const BEYOND_IN_TESTS: &[(&str, &[&str])] = &[
     // A table of an application is read from a server.
     (OPERATIONS, &["pushdown/remote"]),
     // A store is served with a drive, and this one is there on every machine.
-    (OBJECTS, &["pushdown/cpu"]),
+    (STORAGE_BENCHMARK, &["pushdown/cpu"]),
 ];
 
 /// The layer of every folder that holds a crate, or will.
@@ -162,7 +163,7 @@ const PLACES: &[(&str, Layer)] = &[
     (KERNEL_BENCHMARK, L7),
     ("benchmarks/tpch", L7),
     (PEERS, L7),
-    (OBJECTS, L7),
+    (STORAGE_BENCHMARK, L7),
     (FUZZ_TARGETS, L7),
     (SHELL, L8),
     (ARCHIVE, Tasks),
@@ -187,7 +188,7 @@ const LINKS: &str = "fuzz/links";
 const KERNEL_BENCHMARK: &str = "benchmarks/kernels";
 const PEERS: &str = "benchmarks/peers";
 const REMOTE: &str = "pushdown/remote";
-const OBJECTS: &str = "benchmarks/objects";
+const STORAGE_BENCHMARK: &str = "benchmarks/storage";
 /// The report of a test that could not run; any crate's tests may import it.
 const SKIP: &str = "xtask/skip";
 const SHELL: &str = "connectors/shell";

@@ -25,6 +25,7 @@ use crate::{
 };
 use handler::{DeadLetterCommand, HandlerCommand};
 use install::InstallArgs;
+pub(crate) use install::package;
 use new::{NewArgs, PackArgs};
 use server::{Table, connect, failed};
 

@@ -40,19 +40,21 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| Failure::input(&path.display().to_string(), &error))
 }
 
-/// Installs an application, and says what was installed.
-pub(super) async fn install(
-    applications: &RemoteApplications,
-    arguments: &InstallArgs,
-) -> Result<()> {
-    let component = &arguments.component;
-    let beside = || component.with_file_name("manifest.toml");
-    let path = arguments.manifest.clone().unwrap_or_else(beside);
+/// Reads what is installed; without the path of a manifest, it is beside the component.
+///
+/// # Errors
+/// [`Failure::Usage`] if a file cannot be read, or is not what it should be.
+pub(crate) fn package(
+    component: &Path,
+    manifest: Option<&Path>,
+    signature: Option<&Path>,
+) -> Result<Package> {
+    let path = manifest.map_or_else(|| component.with_file_name("manifest.toml"), Path::to_owned);
     let manifest = String::from_utf8(read(&path)?).map_err(|_| {
         let path = path.display();
         Failure::Usage(format!("error: '{path}' is no manifest\n  detail: it is no text"))
     })?;
-    let signature = match &arguments.signature {
+    let signature = match signature {
         None => None,
         Some(path) => {
             let bytes: Result<[u8; 64], _> = read(path)?.try_into();
@@ -63,7 +65,16 @@ pub(super) async fn install(
             })?)
         }
     };
-    let package = Package { manifest, component: read(component)?.into(), signature };
+    Ok(Package { manifest, component: read(component)?.into(), signature })
+}
+
+/// Installs an application, and says what was installed.
+pub(super) async fn install(
+    applications: &RemoteApplications,
+    arguments: &InstallArgs,
+) -> Result<()> {
+    let InstallArgs { component, manifest, signature, .. } = arguments;
+    let package = package(component, manifest.as_deref(), signature.as_deref())?;
     let replace = if arguments.replace { Replace::Same } else { Replace::Never };
     let shown = component.display().to_string();
     let installed = applications.install(package, replace).await;

@@ -137,6 +137,27 @@ fn written_csv_becomes_a_table_without_a_word_to_the_host() {
     assert_eq!(none.trim(), "[]");
 }
 
+#[test]
+fn no_object_is_lost_when_the_server_is_killed_in_the_middle() {
+    let test = "no_object_is_lost_when_the_server_is_killed_in_the_middle";
+    let server = Server::start();
+    if !server.install(test, "ingest", "handler") {
+        return;
+    }
+    let mut command = command(server.path());
+    command.args(["drive", "bench", "ingest", "ingest/ingest.wasm", "--folder", "."]);
+    command.args(["--objects", "6", "--object-rows", "2000", "--json", "figures.json"]);
+    let (out, err, status) = finished(command.output().unwrap());
+    if err.contains("cannot be bound to processors") {
+        return skip(test, &err);
+    }
+    assert_eq!((err.as_str(), status), ("", 0), "{out}");
+    assert!(out.contains("the server was killed once and started again"), "{out}");
+    assert!(out.contains("6 tables with all their rows, none lost"), "{out}");
+    let figures = fs::read_to_string(server.path().join("figures.json")).unwrap();
+    assert_eq!(figures.matches("delay_seconds").count(), 6, "{figures}");
+}
+
 #[rstest]
 #[case::without_a_server(&["app", "list"], "name it with --drive remote://")]
 #[case::of_another_drive(&["app", "list", "--drive", "cpu:"], "it is no server")]

@@ -2,22 +2,16 @@
 //! Implements `nearscan drive bench objects`: it measures how fast whole objects are read from
 //! `nearscan drive serve`, beside the same reads from nginx, and prints the rates and their ratio.
 
-use std::{
-    env, fs,
-    ops::ControlFlow,
-    path::PathBuf,
-    sync::{Arc, Weak},
-};
+use std::{env, path::PathBuf};
 
 use clap::{Args, ValueHint, value_parser};
-use indicatif::ProgressStyle;
-use nearscan_objects::{Encryption, Error, Plan, Program, Progress, Report};
+use nearscan_storage::objects::{self, Encryption, Plan};
 use tokio::runtime::Handle;
 
+use super::storage;
 use crate::{
     engine_args::ProgressWhen,
-    failure::{Failure, Result, in_parts, print},
-    progress::bar,
+    failure::{Result, print},
 };
 
 /// Options of the benchmark of objects.
@@ -61,67 +55,31 @@ pub(crate) struct ObjectsArgs {
 
 impl ObjectsArgs {
     fn plan(&self) -> Result<Plan> {
-        let path = env::current_exe().map_err(|error| Failure::work(&error))?;
-        let arguments = vec!["drive".into(), "serve".into()];
         let tls = self.tls.then_some(Encryption::Tls);
         Ok(Plan {
             sizes: self.object_bytes.clone(),
             rounds: self.rounds,
             turn_bytes: Plan::TURN_BYTES,
             encryptions: std::iter::once(Encryption::None).chain(tls).collect(),
-            server: Program { path, arguments },
+            server: storage::server()?,
             nginx: self.nginx.clone(),
             folder: self.folder.clone().unwrap_or_else(env::temp_dir),
         })
     }
 }
 
-/// Measures away from this thread, which waits for signals.
+/// Measures, and prints the rates.
 pub(super) async fn run(
     arguments: &ObjectsArgs,
     when: ProgressWhen,
     queries: &Handle,
 ) -> Result<()> {
     let plan = arguments.plan()?;
-    // Dropped with this future at Ctrl-C, which the work sees at the next pair.
-    let is_wanted = Arc::new(());
-    let watched = Arc::downgrade(&is_wanted);
-    let made = queries.spawn_blocking(move || measure(&plan, when, &watched)).await;
-    drop(is_wanted);
-    let report = made.map_err(|error| Failure::panicked(&error))??;
+    let measured =
+        storage::measure("pairs", when, queries, move |watch| objects::run(&plan, watch));
+    let report = measured.await?;
     print(report.to_text().trim_end())?;
-    if let Some(path) = &arguments.json {
-        let text = format!("{:#}\n", report.to_json());
-        fs::write(path, text).map_err(|error| Failure::output(path, &error))?;
-    }
-    Ok(())
-}
-
-fn measure(plan: &Plan, when: ProgressWhen, is_wanted: &Weak<()>) -> Result<Report> {
-    let bar = bar(when, 0);
-    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {pos}/{len} pairs") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    let watch = &mut |Progress { done, all }| {
-        bar.set_length(all);
-        bar.set_position(done);
-        match is_wanted.strong_count() {
-            0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
-    };
-    let report = nearscan_objects::run(plan, watch);
-    bar.finish_and_clear();
-    report.map_err(|error| failed(&error))
-}
-
-/// What is missing on this machine is bad usage; anything else is a failure of the work.
-fn failed(error: &Error) -> Failure {
-    let text = in_parts(error, error.detail(), error.hint());
-    match error {
-        Error::NoNginx { .. } | Error::Binding { .. } => Failure::Usage(text),
-        _ => Failure::Statement(text),
-    }
+    storage::save_json(arguments.json.as_deref(), &report.to_json())
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use futures::TryStreamExt;
 use object_store::{ObjectStoreExt, path::Path};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    objects::{COLLECTION, Object},
+use super::{
+    files::{COLLECTION, Object},
     servers::Served,
 };
+use crate::error::Error;
 
 /// Reads an object, and checks its bytes.
 pub(crate) async fn checked(server: &Served, object: &Object) -> Result<(), Error> {

@@ -2,8 +2,8 @@
 //! Measures without the program `nearscan`, which takes long to build, and serves for it:
 //!
 //! ```text
-//! objects measure [ROUNDS [BYTES,...]] [tls]
-//! objects serve --store DIR --listen HOST:PORT [--tls CERTIFICATE KEY]
+//! storage measure [ROUNDS [BYTES,...]] [tls]
+//! storage serve --store DIR --listen HOST:PORT [--tls CERTIFICATE KEY | --link-rate RATE]
 //! ```
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic shows where")]
@@ -12,8 +12,11 @@
 use std::{future::pending, ops::ControlFlow, path::Path, sync::Arc};
 
 use nearscan_cpu::{CpuDrive, Options as CpuOptions};
-use nearscan_objects::{Encryption, Plan, Program, run};
-use nearscan_remote::{Listener, ServerOptions, ServerTls, serve as serve_drive};
+use nearscan_remote::{LinkLimit, Listener, ServerOptions, ServerTls, serve as serve_drive};
+use nearscan_storage::{
+    Program,
+    objects::{Encryption, Plan, run},
+};
 use nearscan_store::Store;
 
 fn main() {
@@ -22,7 +25,7 @@ fn main() {
     match words.as_slice() {
         ["measure", rest @ ..] => measure(rest),
         ["serve", "--store", store, "--listen", address, rest @ ..] => serve(store, address, rest),
-        _ => panic!("objects measure | serve"),
+        _ => panic!("storage measure | serve"),
     }
 }
 
@@ -53,13 +56,18 @@ fn serve(store: &str, address: &str, rest: &[&str]) {
         }),
         _ => None,
     };
+    let bytes_per_s = match rest {
+        ["--link-rate", rate] => Some(LinkLimit::parse_rate(rate).unwrap()),
+        _ => None,
+    };
+    let link = LinkLimit { bytes_per_s, ..LinkLimit::NONE };
     let store = Some(Store::open(Path::new(store)).unwrap());
     let drive = Arc::new(CpuDrive::start(CpuOptions::default()).unwrap());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let listener = Listener::bind(&address.parse().unwrap()).await.unwrap();
         println!("listening on {}", listener.address());
-        let options = ServerOptions { store, tls, ..ServerOptions::default() };
+        let options = ServerOptions { store, tls, link, ..ServerOptions::default() };
         serve_drive(drive, listener, options, pending()).await.unwrap();
     });
 }

@@ -31,7 +31,7 @@ pub enum Error {
         reason: String,
     },
     /// A file or the store could not be made.
-    #[error("the objects cannot be prepared")]
+    #[error("the measurement cannot be prepared")]
     Prepare {
         /// What failed.
         reason: String,
@@ -53,6 +53,34 @@ pub enum Error {
         expected: u64,
         /// Bytes that came.
         received: u64,
+    },
+    /// A query failed.
+    #[error("the query failed")]
+    Query {
+        /// What the engine said.
+        reason: String,
+    },
+    /// A query returned other rows than were written.
+    #[error("the answer is wrong")]
+    Answer {
+        /// Rows that were expected.
+        expected: u64,
+        /// Rows that came.
+        found: u64,
+    },
+    /// An object could not be written.
+    #[error("an object cannot be written")]
+    Write {
+        /// What the server said.
+        reason: String,
+    },
+    /// An object whose write was acknowledged did not become a table in time.
+    #[error("object {number} was written, and is no table")]
+    Lost {
+        /// The number of the object.
+        number: u64,
+        /// What the last query for the table said.
+        reason: String,
     },
     /// Whoever watches the measurement ended it.
     #[error("the measurement was cancelled")]
@@ -76,7 +104,13 @@ impl Error {
             Self::Binding { reason }
             | Self::Server { reason, .. }
             | Self::Prepare { reason }
-            | Self::Read { reason, .. } => Some(reason.clone()),
+            | Self::Read { reason, .. }
+            | Self::Query { reason }
+            | Self::Write { reason }
+            | Self::Lost { reason, .. } => Some(reason.clone()),
+            Self::Answer { expected, found } => {
+                Some(format!("{found} rows came, or other values; {expected} rows were written"))
+            }
             Self::Bytes { expected, received, .. } => {
                 Some(format!("{received} bytes came, the object has {expected}"))
             }
@@ -96,7 +130,16 @@ impl Error {
                 "a machine with two processors and the program taskset of util-linux are needed",
             ),
             Self::Prepare { .. } => Some("choose a folder with more space, or smaller objects"),
-            Self::Server { .. } | Self::Read { .. } | Self::Bytes { .. } | Self::Cancelled => None,
+            Self::Server { .. }
+            | Self::Read { .. }
+            | Self::Bytes { .. }
+            | Self::Query { .. }
+            | Self::Answer { .. }
+            | Self::Write { .. }
+            | Self::Cancelled => None,
+            Self::Lost { .. } => {
+                Some("`nearscan app dead-letter list` says what the handler could not do")
+            }
         }
     }
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures small objects for a moment, to see that everything is there.
-#![expect(clippy::unwrap_used, reason = "a panic shows where")]
+//! Tests the measurement of whole objects.
 
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
-use nearscan_objects::{Encryption, Error, Plan, Program, run};
+use nearscan_storage::{
+    Error,
+    objects::{Encryption, Plan, run},
+};
 use tempfile::TempDir;
 
+use crate::server;
+
 fn plan(folder: &TempDir, nginx: &Path) -> Plan {
-    let tests = std::env::current_exe().unwrap();
-    let path = tests.ancestors().nth(2).unwrap().join("examples/objects");
-    // `cargo test NAME` leaves examples out, `cargo test -- NAME` does not.
-    assert!(path.exists(), "{} is built by `cargo test` without a name", path.display());
     Plan {
         sizes: vec![3 << 20, 64 << 10, 5],
         rounds: 2,
         turn_bytes: 6 << 20,
         encryptions: vec![Encryption::None, Encryption::Tls],
-        server: Program { path, arguments: vec!["serve".into()] },
+        server: server(),
         nginx: nginx.to_owned(),
         folder: folder.path().to_owned(),
     }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measures how fast whole objects are read from a server, beside the same reads from nginx.
 //!
-//! Both servers read the same files out of the page cache, each in a process of its own on one
-//! processor; the client is this process, bound to another. It reads through
+//! Both servers read the same files out of the page cache. The client reads through
 //! [`object_store`](object_store::ObjectStore) from both: `get`, and the stream of bytes to its
 //! end. Bytes are counted and hashed (XXH3) as they come, and compared with what was written.
 //!
 //! The servers take turns, pair by pair, and the one that begins changes from pair to pair. The
 //! figure is the median of the ratios of the pairs, since other load on the machine strikes both
 //! halves of a pair.
-//!
-//! # What this crate does not do
-//!
-//! It prints nothing, and measures no network: both sides are on one machine.
-#![forbid(unsafe_code)]
 
-mod error;
-mod objects;
-mod processors;
+mod files;
 mod read;
 mod report;
 mod servers;
@@ -27,11 +19,10 @@ use std::{ops::ControlFlow, path::PathBuf};
 use nearscan_drive::clock::Stopwatch;
 use tokio::runtime::Builder;
 
-pub use error::Error;
-use objects::Objects;
-use processors::Processors;
+use crate::{Progress, error::Error, processors::Processors, program::Program};
+use files::Objects;
 pub use report::{Report, Row};
-pub use servers::{Encryption, Program};
+pub use servers::Encryption;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,15 +60,6 @@ impl Plan {
     pub fn reads(&self, bytes: u64) -> u64 {
         (self.turn_bytes / bytes.max(1)).clamp(1, READS_MAX)
     }
-}
-
-/// How far a measurement is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Pairs that were measured.
-    pub done: u64,
-    /// All pairs.
-    pub all: u64,
 }
 
 /// Measures. This process is bound to one processor until it returns.

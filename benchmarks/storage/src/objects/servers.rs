@@ -7,37 +7,30 @@
 use std::{
     ffi::OsString,
     fs,
-    io::{BufRead, BufReader, Read},
+    io::Read,
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::Arc,
     time::Duration,
 };
 
 use nearscan_drive::clock::{self, Stopwatch};
-use nearscan_remote::{Address, Options, RemoteDrive, RemoteStore, Security, Tls, TlsOptions};
+use nearscan_remote::{Options, RemoteDrive, RemoteStore, Security, Tls, TlsOptions};
 use object_store::{Certificate, ClientOptions, ObjectStore, http::HttpBuilder};
 
-use crate::{error::Error, objects::Objects, processors::Processors};
+use super::files::Objects;
+use crate::{
+    error::Error,
+    processors::Processors,
+    program::{OURS, Process, Program},
+};
 
-/// The names of both in reports and errors.
-pub(crate) const OURS: &str = "nearscan";
-pub(crate) const NGINX: &str = "nginx";
+/// The name of nginx in reports and errors.
+const NGINX: &str = "nginx";
 
 /// The time in which a server has to be there.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A program that serves the objects of a store: it is started with these arguments, behind which
-/// the store, the address and the files for TLS are given as `nearscan drive serve` takes them, and
-/// says `listening on ADDRESS` once it listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
-    /// The file.
-    pub path: PathBuf,
-    /// The first arguments.
-    pub arguments: Vec<OsString>,
-}
 
 /// Whether connections are encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,18 +49,6 @@ pub(crate) struct Served {
     /// The connection to ours.
     _drive: Option<RemoteDrive>,
     _process: Process,
-}
-
-/// A process that is ended on drop.
-#[derive(Debug)]
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Whoever has ended already cannot be ended.
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
 }
 
 /// A certificate for this machine and its key, as files and as text.
@@ -115,27 +96,12 @@ fn start_ours(
     program: &Program,
 ) -> Result<Served, Error> {
     let failed = |reason: String| Error::Server { server: OURS, reason };
-    let mut command = processors.server(&program.path);
-    command.args(&program.arguments);
-    command.arg("--store").arg(&objects.store).args(["--listen", "localhost:0"]);
-    if let Some(Certified { certificate, key, .. }) = certified {
-        command.arg("--tls").arg(certificate).arg(key);
-    }
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut process = Process(child.map_err(|error| failed(error.to_string()))?);
-    let mut line = String::new();
-    if let Some(output) = process.0.stdout.take() {
-        drop(BufReader::new(output).read_line(&mut line));
-    }
-    let Some(address) = line.trim_end().strip_prefix("listening on ") else {
-        let mut said = String::new();
-        if let Some(mut errors) = process.0.stderr.take() {
-            drop(process.0.kill());
-            drop(errors.read_to_string(&mut said));
-        }
-        return Err(failed(said.trim().to_owned()));
-    };
-    let address: Address = address.parse().map_err(|_| failed(format!("it is at {address:?}")))?;
+    let tls_arguments = certified.map(|Certified { certificate, key, .. }| {
+        ["--tls".into(), certificate.clone().into_os_string(), key.clone().into_os_string()]
+    });
+    let arguments: Vec<OsString> = tls_arguments.into_iter().flatten().collect();
+    let (process, address) =
+        program.start(&objects.store, "localhost:0", &arguments, processors)?;
     let tls = match certified {
         None => Tls::Off,
         Some(certified) => Tls::On(TlsOptions {
