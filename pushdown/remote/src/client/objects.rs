@@ -4,8 +4,8 @@
 //! A request ends when the connection is lost, which the keep-alive notices; otherwise it takes as
 //! long as the server does.
 
+mod answer;
 mod error;
-mod incoming;
 mod plain;
 mod streams;
 

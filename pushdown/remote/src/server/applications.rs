@@ -28,7 +28,7 @@ use prost::Message;
 use tokio::sync::{broadcast::error::RecvError, mpsc};
 use tonic::Status;
 
-use super::{gate::Reach, incoming::Incoming, read};
+use super::{gate::Reach, read, upload::Upload};
 use crate::{
     protocol::{
         action,
@@ -157,7 +157,7 @@ impl Installed {
     pub(super) async fn install(
         &self,
         install: Install,
-        parts: Incoming,
+        parts: Upload,
         memory: &Arc<dyn Budget>,
     ) -> Result<Application, Status> {
         let applications = self.get()?;
@@ -178,7 +178,7 @@ impl Installed {
         &self,
         run: Run,
         reach: Reach,
-        parts: Incoming,
+        parts: Upload,
         memory: &Arc<dyn Budget>,
     ) -> Result<Bytes, Status> {
         let applications = self.get()?;
@@ -327,7 +327,7 @@ async fn collect(
     what: &'static str,
     length: u64,
     limit: u64,
-    mut parts: Incoming,
+    mut parts: Upload,
     memory: &Arc<dyn Budget>,
 ) -> Result<(Vec<u8>, Reservation), Status> {
     if length > limit {

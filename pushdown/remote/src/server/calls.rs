@@ -15,9 +15,9 @@ use super::{
     Served, Stage,
     command::Running,
     gate::{Admitted, Caller, Need},
-    incoming::Incoming,
     objects::Objects,
     session::WAITING_MESSAGES,
+    upload::Upload,
 };
 use crate::{
     protocol::{
@@ -55,7 +55,7 @@ pub(super) async fn put(
     objects: Objects,
     caller: Caller,
     put: Put,
-    parts: Incoming,
+    parts: Upload,
 ) -> Result<PutResult, Status> {
     let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
     let info = to_its_end(async move {
@@ -74,7 +74,7 @@ pub(super) async fn install(
     served: Arc<Served>,
     caller: Caller,
     install: Install,
-    parts: Incoming,
+    parts: Upload,
 ) -> Result<PutResult, Status> {
     let mut admitted = caller.begin(Need::to_install(&install.manifest, STREAM_BYTES)).await?;
     let installed = to_its_end(async move {
@@ -94,7 +94,7 @@ pub(super) async fn run(
     served: Arc<Served>,
     caller: Caller,
     run: Run,
-    parts: Incoming,
+    parts: Upload,
 ) -> Result<Answers<FlightData>, Status> {
     if served.stage() > Stage::Serving {
         return Err(ending());

@@ -15,12 +15,12 @@ mod command;
 mod download;
 mod flash;
 mod gate;
-mod incoming;
 mod listener;
 mod objects;
 mod plain;
 mod service;
 mod session;
+mod upload;
 
 use std::{
     fmt,

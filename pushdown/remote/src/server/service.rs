@@ -23,10 +23,10 @@ use super::{
     Served, Stage,
     calls::{self, Answers, STREAM_BYTES, to_its_end},
     gate::{Admitted, Gate, Need, Reach},
-    incoming::{Incoming, first},
     objects::{Objects, Opened, Parts},
     read,
     session::{Session, WAITING_MESSAGES},
+    upload::{Upload, first},
 };
 use crate::{
     convert::id_of,
@@ -297,7 +297,7 @@ impl FlightService for Service {
                 Ok(Response::new(held(messages, admitted)))
             }
             RUN => {
-                let parts = Incoming::new(incoming);
+                let parts = Upload::new(incoming);
                 Ok(Response::new(calls::run(served, caller, read(&said)?, parts).await?))
             }
             other => Err(no_such(other, [SESSION, RUN])),
@@ -363,7 +363,7 @@ impl FlightService for Service {
         let caller = self.gate.caller(&request, &need).await?;
         let mut incoming = request.into_inner();
         let (descriptor, said) = first(&mut incoming).await?;
-        let (served, parts) = (Arc::clone(&self.served), Incoming::new(incoming));
+        let (served, parts) = (Arc::clone(&self.served), Upload::new(incoming));
         let result = match descriptor.as_str() {
             PUT => {
                 let objects = self.objects()?.clone();

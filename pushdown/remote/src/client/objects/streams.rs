@@ -14,7 +14,7 @@ use tonic::Status;
 
 use super::{
     ObjectError, Objects, Result,
-    incoming::{Incoming, Pieces},
+    answer::{AnswerMessages, Pieces},
     info_of,
     plain::PlainReading,
 };
@@ -49,7 +49,7 @@ pub struct Reading {
 #[derive(Debug)]
 enum Source {
     Flight {
-        incoming: Incoming,
+        messages: AnswerMessages,
         /// What has come of a message and was not taken.
         pieces: Pieces,
     },
@@ -67,23 +67,23 @@ impl Source {
             return Ok((info, Self::Plain(reading)));
         }
         let ticket = Ticket { ticket: read.encode_to_vec().into() };
-        let mut incoming = Incoming::open(connection.transport(), ticket).await?;
-        let first = incoming.message().await?;
+        let mut messages = AnswerMessages::open(connection.transport(), ticket).await?;
+        let first = messages.message().await?;
         let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
         let info = InfoMessage::decode(first.metadata);
         let info = info.map_err(|error| Status::internal(error.to_string()))?;
-        Ok((info, Self::Flight { incoming, pieces: Pieces::default() }))
+        Ok((info, Self::Flight { messages, pieces: Pieces::default() }))
     }
 
     /// The next bytes; none after the last.
     async fn next(&mut self) -> std::result::Result<Option<Bytes>, Status> {
         match self {
             Self::Plain(reading) => reading.next().await,
-            Self::Flight { incoming, pieces } => loop {
+            Self::Flight { messages, pieces } => loop {
                 if let Some(piece) = pieces.pop() {
                     return Ok(Some(piece));
                 }
-                let Some(message) = incoming.message().await? else { return Ok(None) };
+                let Some(message) = messages.message().await? else { return Ok(None) };
                 let values = message.values();
                 *pieces = values.map_err(|error| Status::internal(error.to_string()))?;
             },
