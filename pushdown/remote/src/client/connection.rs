@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::{
     Options, Shared, State, Watcher,
-    objects::PlainConnections,
+    objects::Http1Connections,
     tag_file,
     transport::{self, Transport},
 };
@@ -53,7 +53,7 @@ pub(super) struct Connection {
     /// The channel of the client of Flight.
     transport: Transport,
     /// Connections for reads of objects, where there may be such ones.
-    plain: Option<Arc<PlainConnections>>,
+    http1: Option<Arc<Http1Connections>>,
     /// The run of the server.
     pub(super) instance: Bytes,
     /// The minor version of the server's protocol.
@@ -141,7 +141,7 @@ async fn try_open(
     let connection = Connection {
         flight,
         transport: channel,
-        plain: plain_of(address, options),
+        http1: http1_of(address, options),
         instance: welcome.instance,
         protocol_minor: welcome.protocol_minor,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
@@ -168,12 +168,12 @@ async fn try_open(
 
 /// Connections for reads of objects: over TCP, if it carries the bytes as they are and as fast as
 /// it can.
-fn plain_of(address: &Address, options: &Options) -> Option<Arc<PlainConnections>> {
+fn http1_of(address: &Address, options: &Options) -> Option<Arc<Http1Connections>> {
     let Address::Tcp(host_port) = address else { return None };
     let is_as_it_is = transport::tls_of(address, &options.security.tls).is_none();
     (is_as_it_is && options.link == LinkLimit::NONE).then(|| {
         let token = options.security.token.clone();
-        let connections = PlainConnections::new(host_port.clone(), token, options.connect_timeout);
+        let connections = Http1Connections::new(host_port.clone(), token, options.connect_timeout);
         Arc::new(connections)
     })
 }
@@ -219,8 +219,8 @@ impl Connection {
     }
 
     /// Connections for reads of objects, where there may be such ones.
-    pub(super) fn plain(&self) -> Option<&Arc<PlainConnections>> {
-        self.plain.as_ref()
+    pub(super) fn http1(&self) -> Option<&Arc<Http1Connections>> {
+        self.http1.as_ref()
     }
 
     pub(super) fn epoch(&self) -> u64 {

@@ -6,7 +6,7 @@
 
 mod answer;
 mod error;
-mod plain;
+mod http1;
 mod streams;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -33,7 +33,7 @@ use crate::{
     },
 };
 pub use error::{ObjectError, ObjectErrorKind};
-pub(super) use plain::PlainConnections;
+pub(super) use http1::Http1Connections;
 pub use streams::{ObjectUpload, Reading};
 
 type Result<T> = std::result::Result<T, ObjectError>;

@@ -15,9 +15,9 @@ mod command;
 mod download;
 mod flash;
 mod gate;
+mod http1;
 mod listener;
 mod objects;
-mod plain;
 mod service;
 mod session;
 mod upload;
@@ -280,15 +280,15 @@ pub async fn serve(
         .then(|| tokio::spawn(flash::publish(Arc::clone(&drive), served.applications.clone())));
     let gate = Gate { access: Arc::clone(&options.access), audit: options.audit.clone() };
     let service = Service::new(Arc::clone(&served), gate);
-    let is_plain = options.tls.is_none() && options.link == LinkLimit::NONE;
+    let offers_http1 = options.tls.is_none() && options.link == LinkLimit::NONE;
     let (socket, socket_file) = listener.into_parts();
     let connections = match socket {
         Socket::Tcp(listener) => {
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            match is_plain && options.store.is_some() {
+            match offers_http1 && options.store.is_some() {
                 true => {
                     let served = Arc::clone(&served);
-                    let incoming = plain::without_plain(served, service.clone(), incoming);
+                    let incoming = http1::without_http1(served, service.clone(), incoming);
                     tokio::spawn(accept(service, incoming, options.clone()))
                 }
                 false => tokio::spawn(accept(service, incoming, options.clone())),

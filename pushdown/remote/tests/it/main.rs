@@ -14,6 +14,7 @@ mod dead_peers;
 #[path = "../../../applications/tests/it/guest.rs"]
 mod guest;
 mod host;
+mod http1;
 mod in_store;
 mod lifecycle;
 mod link;
@@ -21,5 +22,4 @@ mod link_faults;
 mod listener;
 mod messages;
 mod objects;
-mod plain;
 mod security;

@@ -15,8 +15,8 @@ use tonic::Status;
 use super::{
     ObjectError, Objects, Result,
     answer::{AnswerMessages, Pieces},
+    http1::Http1Reading,
     info_of,
-    plain::PlainReading,
 };
 use crate::{
     client::{Shared, connection::Connection},
@@ -53,7 +53,7 @@ enum Source {
         /// What has come of a message and was not taken.
         pieces: Pieces,
     },
-    Plain(PlainReading),
+    Http1(Http1Reading),
 }
 
 impl Source {
@@ -61,10 +61,10 @@ impl Source {
         connection: &Connection,
         read: &Read,
     ) -> std::result::Result<(InfoMessage, Self), Status> {
-        if let Some(connections) = connection.plain()
+        if let Some(connections) = connection.http1()
             && let Some((info, reading)) = connections.read(read).await?
         {
-            return Ok((info, Self::Plain(reading)));
+            return Ok((info, Self::Http1(reading)));
         }
         let ticket = Ticket { ticket: read.encode_to_vec().into() };
         let mut messages = AnswerMessages::open(connection.transport(), ticket).await?;
@@ -78,7 +78,7 @@ impl Source {
     /// The next bytes; none after the last.
     async fn next(&mut self) -> std::result::Result<Option<Bytes>, Status> {
         match self {
-            Self::Plain(reading) => reading.next().await,
+            Self::Http1(reading) => reading.next().await,
             Self::Flight { messages, pieces } => loop {
                 if let Some(piece) = pieces.pop() {
                     return Ok(Some(piece));
@@ -128,7 +128,7 @@ impl Objects {
         let info = info_of(info)?;
         let missing = if is_whole { info.length } else { all };
         let (shared, length) = (Arc::clone(&self.shared), missing);
-        if let Source::Plain(reading) = &source
+        if let Source::Http1(reading) = &source
             && reading.missing() != missing
         {
             return Err(ObjectError::nonsense(&"the answer has another length than was asked for"));

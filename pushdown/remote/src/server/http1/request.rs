@@ -12,8 +12,8 @@ use tonic::{
 };
 
 use crate::protocol::{
+    http1::{HEADERS_MAX, name_of, range_of, version_of},
     objects::{Range, Read},
-    plain::{HEADERS_MAX, name_of, range_of, version_of},
 };
 
 /// A request for bytes of an object.

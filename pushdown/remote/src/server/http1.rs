@@ -3,7 +3,7 @@
 //! the page cache to the socket without a copy.
 //!
 //! Connections that begin with `GET` are taken before gRPC sees them; what is sent over them is in
-//! [`crate::protocol::plain`]. They pass the same gate as all other requests. There are none where
+//! [`crate::protocol::http1`]. They pass the same gate as all other requests. There are none where
 //! connections are encrypted or throttled, since the bytes have to pass through this process then,
 //! and clients read by gRPC.
 //!
@@ -40,8 +40,8 @@ use super::{
     service::Service,
 };
 use crate::protocol::{
+    http1::{DESCRIPTION, HEAD_BYTES_MAX, text_of},
     objects::ObjectInfo,
-    plain::{DESCRIPTION, HEAD_BYTES_MAX, text_of},
 };
 use request::Request;
 
@@ -62,7 +62,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 const FIRST_BYTE: u8 = b'G';
 
 /// Takes the connections that read objects over HTTP/1.1 and passes on all others.
-pub(super) fn without_plain(
+pub(super) fn without_http1(
     served: Arc<Served>,
     service: Service,
     incoming: impl Stream<Item = io::Result<TcpStream>> + Send + 'static,

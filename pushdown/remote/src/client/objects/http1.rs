@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads an object over HTTP/1.1, on a connection of its own: see [`crate::protocol::plain`].
+//! Reads an object over HTTP/1.1, on a connection of its own: see [`crate::protocol::http1`].
 //!
 //! There is nothing between the socket and the memory that callers get, so it is faster than gRPC.
 //! It is used where the bytes may pass as they are, that is without TLS and without a limit of the
@@ -32,8 +32,8 @@ use tonic::{
 use crate::{
     buffers::{BUFFER_BYTES, Buffers},
     protocol::{
+        http1::{DESCRIPTION, HEAD_BYTES_MAX, HEADERS_MAX, bytes_of, path_of, text_of_range},
         objects::{ObjectInfo, Read},
-        plain::{DESCRIPTION, HEAD_BYTES_MAX, HEADERS_MAX, bytes_of, path_of, text_of_range},
     },
 };
 
@@ -48,7 +48,7 @@ const COPIED_BYTES: usize = BUFFER_BYTES / 8;
 
 /// The connections to one run of a server.
 #[derive(Debug)]
-pub(in crate::client) struct PlainConnections {
+pub(in crate::client) struct Http1Connections {
     /// Host and port.
     address: String,
     token: Option<String>,
@@ -67,12 +67,12 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// The bytes of an answer on their way.
 #[derive(Debug)]
-pub(super) struct PlainReading {
+pub(super) struct Http1Reading {
     stream: Option<TcpStream>,
     /// Bytes that have come with the head.
     first: Bytes,
     missing: u64,
-    connections: Arc<PlainConnections>,
+    connections: Arc<Http1Connections>,
     _place: OwnedSemaphorePermit,
 }
 
@@ -90,7 +90,7 @@ enum Answer {
     Unknown,
 }
 
-impl PlainConnections {
+impl Http1Connections {
     pub(in crate::client) fn new(
         address: String,
         token: Option<String>,
@@ -111,7 +111,7 @@ impl PlainConnections {
     pub(super) async fn read(
         self: &Arc<Self>,
         read: &Read,
-    ) -> Result<Option<(ObjectInfo, PlainReading)>, Status> {
+    ) -> Result<Option<(ObjectInfo, Http1Reading)>, Status> {
         let range = match read.ranges.as_slice() {
             [] => None,
             [range] if range.end.saturating_sub(range.start) >= RANGE_BYTES_MIN => {
@@ -138,7 +138,7 @@ impl PlainConnections {
                     let stream = Some(stream);
                     let connections = Arc::clone(self);
                     let reading =
-                        PlainReading { stream, first, missing: length, connections, _place: place };
+                        Http1Reading { stream, first, missing: length, connections, _place: place };
                     return Ok(Some((info, reading)));
                 }
                 Answer::Refused(status) => {
@@ -250,7 +250,7 @@ fn answer_of(response: &httparse::Response<'_, '_>) -> Option<Answer> {
     })
 }
 
-impl PlainReading {
+impl Http1Reading {
     /// Bytes that have not come.
     pub(super) fn missing(&self) -> u64 {
         self.missing
@@ -294,15 +294,15 @@ mod tests {
 
     use super::*;
     use crate::protocol::{
+        http1::text_of,
         objects::{ObjectName, Range as Asked},
-        plain::text_of,
     };
 
     /// A server that answers connection after connection with these bytes, one for each request,
     /// and closes a connection behind its last answer. Gives the requests.
     async fn serving(
         script: Vec<Vec<Vec<u8>>>,
-    ) -> (Arc<PlainConnections>, JoinHandle<Vec<String>>) {
+    ) -> (Arc<Http1Connections>, JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let server = tokio::spawn(async move {
@@ -321,7 +321,7 @@ mod tests {
             requests
         });
         let token = Some("t".to_owned());
-        let connections = PlainConnections::new(address, token, Duration::from_secs(10));
+        let connections = Http1Connections::new(address, token, Duration::from_secs(10));
         (Arc::new(connections), server)
     }
 
@@ -347,7 +347,7 @@ mod tests {
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\ngrpc-status: 5\r\n\r\n".to_vec()
     }
 
-    async fn read_all(connections: &Arc<PlainConnections>, read: &Read) -> Result<Vec<u8>, Status> {
+    async fn read_all(connections: &Arc<Http1Connections>, read: &Read) -> Result<Vec<u8>, Status> {
         let (info, mut reading) = connections.read(read).await?.expect("it answers");
         assert_eq!(info.name, name());
         let mut all = Vec::new();
