@@ -65,7 +65,7 @@ pub use client::{
     ObjectUpload, Objects, Options, Reading, RemoteApplications, RemoteDrive, Security,
     TableReading, Tls, TlsOptions, Watching,
 };
-pub use error::Error;
+pub use error::{Denial, Error};
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};
 pub use link::{Link, LinkLimit, Throttled};
 pub use object_store::{Connect, RemoteStore};

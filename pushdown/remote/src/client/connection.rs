@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     address::Address,
-    error::{Error, with_causes},
+    error::{Denial, Error, with_causes},
     link::{Link, LinkLimit},
     protocol::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
@@ -121,14 +121,18 @@ async fn try_open(
         protocol_minor: PROTOCOL_MINOR,
         format_major: FORMAT_MAJOR.into(),
     };
-    let refused = |status: Status| match status.code() {
-        Code::Unauthenticated | Code::PermissionDenied => {
-            Error::Denied { address: address.clone(), reason: status.message().to_owned() }
+    let refused = |status: Status| {
+        let (address, reason) = (address.clone(), status.message().to_owned());
+        match status.code() {
+            Code::Unauthenticated => Error::Denied { address, denial: Denial::Unknown { reason } },
+            Code::PermissionDenied => {
+                Error::Denied { address, denial: Denial::OutOfScope { reason } }
+            }
+            Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
+                Error::Refused { address, reason }
+            }
+            _ => unreachable(reason_of(&status)),
         }
-        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
-            Error::Refused { address: address.clone(), reason: status.message().to_owned() }
-        }
-        _ => unreachable(reason_of(&status)),
     };
     let welcome: Welcome = act(&flight, action::CONNECT, &hello).await.map_err(refused)?;
     let uuid = Uuid::from_slice(&welcome.drive_uuid).unwrap_or_default();
