@@ -9,8 +9,7 @@
 //! - The memory for a component or a body is taken from the server's before the bytes come, and
 //!   only within the limits of applications; that for an answer before it is sent.
 //! - Functions of the applications that block are called on threads of their own.
-//! - A call ends with the future that waits for it. Those for a schema, and of a dead letter that
-//!   is tried again, run to their end or their limits.
+//! - A call ends with the future that waits for it.
 
 mod answers;
 mod refusal;

@@ -21,7 +21,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     Served, Stage,
-    calls::{self, Answers, STREAM_BYTES, to_its_end},
+    calls::{self, Answers, STREAM_BYTES},
     gate::{Admitted, Gate, Need, Reach},
     objects::{Objects, Opened, Parts},
     read,
@@ -247,17 +247,10 @@ impl FlightService for Service {
         request: Request<Action>,
     ) -> Result<Response<Self::DoActionStream>, Status> {
         let admitted = self.gate.admit(&request, Need::of_action(request.get_ref())).await?;
-        let (service, action) = (self.clone(), request.into_inner());
-        let answer = to_its_end(async move {
-            let answer = service.answer(&action, admitted.reach()).await;
-            if admitted.is_change() {
-                service.served.applications.changed();
-            }
-            admitted.ended(&answer).await;
-            answer
-        })
-        .await;
-        let body = answer?.into();
+        let (service, action, reach) = (self.clone(), request.into_inner(), admitted.reach());
+        let (served, name) = (Arc::clone(&self.served), action.r#type.clone());
+        let answer = async move { service.answer(&action, reach).await };
+        let body = calls::act(served, &name, admitted, answer).await?.into();
         Ok(Response::new(stream::iter([Ok(arrow_flight::Result { body })]).boxed()))
     }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod application_access;
+mod application_calls;
 mod application_events;
 mod applications;
 mod bench;
