@@ -61,6 +61,7 @@ pub use applications::Applications;
 use applications::Installed;
 use download::WithDownloads;
 use gate::Gate;
+pub use http1::Http1Patience;
 pub use listener::Listener;
 use listener::Socket;
 use objects::Objects;
@@ -73,6 +74,8 @@ pub struct ServerOptions {
     pub keep_alive_interval: Duration,
     /// The time that it may take to answer; then its sessions end.
     pub keep_alive_timeout: Duration,
+    /// How long a client over HTTP/1.1 is waited for, which has no keep-alive.
+    pub http1_patience: Http1Patience,
     /// Time for running commands to end once the server is to stop, and again for the
     /// drive to shut down.
     pub grace: Duration,
@@ -137,6 +140,7 @@ impl Default for ServerOptions {
         Self {
             keep_alive_interval: Duration::from_secs(5),
             keep_alive_timeout: Duration::from_secs(10),
+            http1_patience: Http1Patience::default(),
             grace: Duration::from_secs(5),
             host_bytes_max: 4 << 30,
             store: None,
@@ -287,8 +291,9 @@ pub async fn serve(
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
             match offers_http1 && options.store.is_some() {
                 true => {
-                    let served = Arc::clone(&served);
-                    let incoming = http1::without_http1(served, service.clone(), incoming);
+                    let (served, patience) = (Arc::clone(&served), options.http1_patience);
+                    let incoming =
+                        http1::without_http1(served, service.clone(), patience, incoming);
                     tokio::spawn(accept(service, incoming, options.clone()))
                 }
                 false => tokio::spawn(accept(service, incoming, options.clone())),

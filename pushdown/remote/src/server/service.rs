@@ -189,18 +189,15 @@ impl Service {
         Arc::clone(&self.served)
     }
 
-    /// Whether clients need not say who they are.
-    pub(super) fn is_anonymous(&self) -> bool {
-        self.gate.access.is_anyone()
-    }
-
-    /// Opens an object to be read, as [`Service::download`] does.
+    /// Opens an object to be read, as [`Service::download`] does, for a client that calls the
+    /// server by the name `host`.
     pub(super) async fn open_object(
         &self,
         request: Request<Read>,
+        host: &str,
     ) -> Result<(Opened, Admitted), Status> {
         let need = Need::of_ticket(request.get_ref(), STREAM_BYTES);
-        let admitted = self.gate.admit(&request, need).await?;
+        let admitted = self.gate.admit_at(host, &request, need).await?;
         Ok((self.objects()?.open(request.into_inner()).await?, admitted))
     }
 
