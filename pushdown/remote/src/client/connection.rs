@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::{
     Options, Shared, State, Watcher,
-    objects::Http1Connections,
+    objects::{Http1Connections, Http1Options},
     tag_file,
     transport::{self, Transport},
 };
@@ -176,9 +176,13 @@ fn http1_of(address: &Address, options: &Options) -> Option<Arc<Http1Connections
     let Address::Tcp(host_port) = address else { return None };
     let is_as_it_is = transport::tls_of(address, &options.security.tls).is_none();
     (is_as_it_is && options.link == LinkLimit::NONE).then(|| {
-        let token = options.security.token.clone();
-        let connections = Http1Connections::new(host_port.clone(), token, options.connect_timeout);
-        Arc::new(connections)
+        let options = Http1Options {
+            address: host_port.clone(),
+            token: options.security.token.clone(),
+            connect_timeout: options.connect_timeout,
+            silence_max: options.keep_alive_timeout,
+        };
+        Arc::new(Http1Connections::new(options))
     })
 }
 
@@ -373,7 +377,10 @@ impl Connection {
             let ask = self.ask();
             let health = act::<Health>(&self.flight, action::HEALTH, &ask);
             match tokio::time::timeout(options.keep_alive_timeout, health).await {
-                Ok(Ok(health)) => self.note_epoch(health.epoch),
+                Ok(Ok(health)) => {
+                    self.note_epoch(health.epoch);
+                    self.http1.iter().for_each(|connections| connections.close_idle());
+                }
                 Ok(Err(status)) => {
                     return format!("the connection was lost: {}", reason_of(&status));
                 }

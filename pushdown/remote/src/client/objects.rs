@@ -33,7 +33,7 @@ use crate::{
     },
 };
 pub use error::{ObjectError, ObjectErrorKind};
-pub(super) use http1::Http1Connections;
+pub(super) use http1::{Http1Connections, Http1Options};
 pub use streams::{ObjectUpload, Reading};
 
 type Result<T> = std::result::Result<T, ObjectError>;

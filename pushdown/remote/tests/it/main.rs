@@ -16,6 +16,7 @@ mod dead_peers;
 mod guest;
 mod host;
 mod http1;
+mod http1_faults;
 mod in_store;
 mod lifecycle;
 mod link;

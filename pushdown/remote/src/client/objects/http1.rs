@@ -4,19 +4,27 @@
 //! There is nothing between the socket and the memory that callers get, so it is faster than gRPC.
 //! It is used where the bytes may pass as they are, that is without TLS and without a limit of the
 //! link; a server that does not answer it is asked by gRPC from then on.
+//!
+//! # Invariants
+//!
+//! - A connection is used again only if all bytes of its last answer came, and was never idle for
+//!   longer than [`IDLE_MAX`].
+//! - A server is not waited for longer than [`Http1Options::silence_max`]: gRPC may get through.
+
+mod answer;
 
 use std::{
     io,
     ops::Range,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use bytes::{Buf, Bytes, BytesMut};
-use prost::Message;
+use bytes::{Bytes, BytesMut};
+use nearscan_drive::clock::Stopwatch;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -24,18 +32,16 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
-use tonic::{
-    Code, Status,
-    codegen::http::{HeaderMap, HeaderName, HeaderValue},
-};
+use tonic::Status;
 
 use crate::{
     buffers::{BUFFER_BYTES, Buffers},
     protocol::{
-        http1::{DESCRIPTION, HEAD_BYTES_MAX, HEADERS_MAX, bytes_of, path_of, text_of_range},
+        http1::{HEAD_BYTES_MAX, path_of, text_of_range},
         objects::{ObjectInfo, Read},
     },
 };
+use answer::{Answer, read_head};
 
 /// Reads at once; others are by gRPC.
 const CONNECTIONS_MAX: usize = 16;
@@ -46,24 +52,40 @@ const RANGE_BYTES_MIN: u64 = 1 << 20;
 /// Bytes below which what was received is copied, and its buffer used again.
 const COPIED_BYTES: usize = BUFFER_BYTES / 8;
 
+/// The longest time for which a connection without a request is kept: half of the time after which
+/// the server closes it.
+const IDLE_MAX: Duration = Duration::from_secs(30);
+
+/// Where connections go, and how long they wait.
+#[derive(Debug, Clone)]
+pub(in crate::client) struct Http1Options {
+    /// Host and port.
+    pub(in crate::client) address: String,
+    pub(in crate::client) token: Option<String>,
+    pub(in crate::client) connect_timeout: Duration,
+    /// Longest silence of a server before and within an answer.
+    pub(in crate::client) silence_max: Duration,
+}
+
 /// The connections to one run of a server.
 #[derive(Debug)]
 pub(in crate::client) struct Http1Connections {
-    /// Host and port.
-    address: String,
-    token: Option<String>,
-    connect_timeout: Duration,
-    /// Connections without a request. They belong to no runtime, since that of the next caller may
-    /// be another one.
-    idle: Mutex<Vec<std::net::TcpStream>>,
+    options: Http1Options,
+    idle: Mutex<Vec<Idle>>,
+    idle_max: Duration,
     places: Arc<Semaphore>,
     /// The server has given no such answer.
     is_refused: AtomicBool,
     buffers: Buffers,
 }
 
-/// Longest silence of a server within an answer.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// A connection without a request. It belongs to no runtime, since that of the next caller may be
+/// another one.
+#[derive(Debug)]
+struct Idle {
+    stream: std::net::TcpStream,
+    since: Stopwatch,
+}
 
 /// The bytes of an answer on their way.
 #[derive(Debug)]
@@ -76,31 +98,12 @@ pub(super) struct Http1Reading {
     _place: OwnedSemaphorePermit,
 }
 
-/// What a connection has answered.
-enum Answer {
-    Bytes {
-        info: ObjectInfo,
-        length: u64,
-        first: Bytes,
-    },
-    Refused(Status),
-    /// It was closed before it answered.
-    Closed,
-    /// Something that is no answer to such a request.
-    Unknown,
-}
-
 impl Http1Connections {
-    pub(in crate::client) fn new(
-        address: String,
-        token: Option<String>,
-        connect_timeout: Duration,
-    ) -> Self {
+    pub(in crate::client) fn new(options: Http1Options) -> Self {
         Self {
-            address,
-            token,
-            connect_timeout,
+            options,
             idle: Mutex::default(),
+            idle_max: IDLE_MAX,
             places: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             is_refused: AtomicBool::new(false),
             buffers: Buffers::default(),
@@ -133,7 +136,7 @@ impl Http1Connections {
                 },
             };
             let request = self.request(&stream, read, range.as_ref());
-            match ask(&mut stream, request.as_bytes()).await {
+            match self.ask(&mut stream, request.as_bytes()).await {
                 Answer::Bytes { info, length, first } => {
                     let stream = Some(stream);
                     let connections = Arc::clone(self);
@@ -141,8 +144,10 @@ impl Http1Connections {
                         Http1Reading { stream, first, missing: length, connections, _place: place };
                     return Ok(Some((info, reading)));
                 }
-                Answer::Refused(status) => {
-                    self.put_idle(stream);
+                Answer::Refused { status, is_all } => {
+                    if is_all {
+                        self.put_idle(stream);
+                    }
                     return Err(status);
                 }
                 // The server has closed it while nobody read.
@@ -155,19 +160,30 @@ impl Http1Connections {
         }
     }
 
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the connections that have been without a request for too long.
+    pub(in crate::client) fn close_idle(&self) {
+        self.idle().retain(|idle| idle.since.elapsed() < self.idle_max);
+    }
+
     fn take_idle(&self) -> Option<TcpStream> {
-        let stream = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        self.close_idle();
+        let Idle { stream, .. } = self.idle().pop()?;
         TcpStream::from_std(stream).ok()
     }
 
     fn put_idle(&self, stream: TcpStream) {
         if let Ok(stream) = stream.into_std() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+            self.idle().push(Idle { stream, since: Stopwatch::start() });
         }
     }
 
     async fn connect(&self) -> Result<TcpStream, Status> {
-        let connecting = timeout(self.connect_timeout, TcpStream::connect(&self.address));
+        let connecting =
+            timeout(self.options.connect_timeout, TcpStream::connect(&self.options.address));
         let connected = connecting.await.map_err(io::Error::from).and_then(|stream| stream);
         let stream = connected.map_err(|error| Status::unavailable(error.to_string()))?;
         stream.set_nodelay(true).map_err(|error| Status::unavailable(error.to_string()))?;
@@ -179,9 +195,9 @@ impl Http1Connections {
         // A server that knows no clients listens to addresses, not to names.
         match stream.peer_addr() {
             Ok(address) => text.push_str(&format!("Host: {address}\r\n")),
-            Err(_) => text.push_str(&format!("Host: {}\r\n", self.address)),
+            Err(_) => text.push_str(&format!("Host: {}\r\n", self.options.address)),
         }
-        if let Some(token) = &self.token {
+        if let Some(token) = &self.options.token {
             text.push_str(&format!("Authorization: Bearer {token}\r\n"));
         }
         if let Some(version) = read.version {
@@ -193,61 +209,30 @@ impl Http1Connections {
         text.push_str("\r\n");
         text
     }
-}
 
-/// Waits for bytes, but not for ever: the connection whose keep-alive tells of a server that is
-/// gone is another one.
-async fn in_time<T>(read: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(SILENCE_MAX, read).await.map_err(io::Error::from).flatten()
-}
-
-/// Sends a request, and reads the head of the answer.
-async fn ask(stream: &mut TcpStream, request: &[u8]) -> Answer {
-    let mut received = BytesMut::with_capacity(HEAD_BYTES_MAX);
-    if stream.write_all(request).await.is_err() {
-        return Answer::Closed;
+    /// Waits for the server, but not for ever: the connection whose keep-alive tells of a server
+    /// that is gone is another one.
+    async fn in_time<T>(&self, step: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+        timeout(self.options.silence_max, step).await.map_err(io::Error::from).flatten()
     }
-    loop {
-        match in_time(stream.read_buf(&mut received)).await {
-            Ok(0) | Err(_) if received.is_empty() => return Answer::Closed,
-            Ok(0) | Err(_) => return Answer::Unknown,
-            Ok(_) => {}
+
+    /// Sends a request, and reads the head of the answer.
+    async fn ask(&self, stream: &mut TcpStream, request: &[u8]) -> Answer {
+        let mut received = BytesMut::with_capacity(HEAD_BYTES_MAX);
+        if self.in_time(stream.write_all(request)).await.is_err() {
+            return Answer::Closed;
         }
-        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut response = httparse::Response::new(&mut headers);
-        match response.parse(&received) {
-            Ok(httparse::Status::Complete(length)) => {
-                let Some(mut answer) = answer_of(&response) else { return Answer::Unknown };
-                received.advance(length);
-                if let Answer::Bytes { first, .. } = &mut answer {
-                    *first = received.freeze();
-                }
+        loop {
+            match self.in_time(stream.read_buf(&mut received)).await {
+                Ok(0) | Err(_) if received.is_empty() => return Answer::Closed,
+                Ok(0) | Err(_) => return Answer::Unknown,
+                Ok(_) => {}
+            }
+            if let Some(answer) = read_head(&mut received) {
                 return answer;
             }
-            Ok(httparse::Status::Partial) if received.len() < HEAD_BYTES_MAX => {}
-            Ok(httparse::Status::Partial) | Err(_) => return Answer::Unknown,
         }
     }
-}
-
-/// The answer that a head begins.
-fn answer_of(response: &httparse::Response<'_, '_>) -> Option<Answer> {
-    let mut headers = HeaderMap::new();
-    for header in response.headers.iter() {
-        let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
-        headers.insert(name, HeaderValue::from_bytes(header.value).ok()?);
-    }
-    if let Some(status) = Status::from_header_map(&headers) {
-        return (status.code() != Code::Ok).then_some(Answer::Refused(status));
-    }
-    let description = bytes_of(headers.get(DESCRIPTION)?.as_bytes());
-    let info = ObjectInfo::decode(description.as_slice()).ok()?;
-    let length = headers.get("content-length")?.to_str().ok()?.parse().ok()?;
-    matches!(response.code, Some(200 | 206)).then_some(Answer::Bytes {
-        info,
-        length,
-        first: Bytes::new(),
-    })
 }
 
 impl Http1Reading {
@@ -267,7 +252,7 @@ impl Http1Reading {
             (_, false) => std::mem::take(&mut self.first),
             (Some(stream), true) if wanted > 0 => {
                 let mut buffer = self.connections.buffers.take(wanted);
-                match in_time(stream.read(buffer.as_mut())).await.map_err(lost)? {
+                match self.connections.in_time(stream.read(buffer.as_mut())).await.map_err(lost)? {
                     0 => return Err(Status::unavailable("the answer was cut off")),
                     count if count < COPIED_BYTES => {
                         Bytes::copy_from_slice(&buffer.as_ref()[..count])
@@ -288,134 +273,4 @@ impl Http1Reading {
 }
 
 #[cfg(test)]
-mod tests {
-    use rstest::rstest;
-    use tokio::{net::TcpListener, task::JoinHandle};
-
-    use super::*;
-    use crate::protocol::{
-        http1::text_of,
-        objects::{ObjectName, Range as Asked},
-    };
-
-    /// A server that answers connection after connection with these bytes, one for each request,
-    /// and closes a connection behind its last answer. Gives the requests.
-    async fn serving(
-        script: Vec<Vec<Vec<u8>>>,
-    ) -> (Arc<Http1Connections>, JoinHandle<Vec<String>>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let server = tokio::spawn(async move {
-            let mut requests = Vec::new();
-            for answers in script {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                for answer in answers {
-                    let mut request = Vec::new();
-                    while !request.ends_with(b"\r\n\r\n") {
-                        request.push(stream.read_u8().await.unwrap());
-                    }
-                    requests.push(String::from_utf8(request).unwrap());
-                    stream.write_all(&answer).await.unwrap();
-                }
-            }
-            requests
-        });
-        let token = Some("t".to_owned());
-        let connections = Http1Connections::new(address, token, Duration::from_secs(10));
-        (Arc::new(connections), server)
-    }
-
-    fn name() -> ObjectName {
-        let (collection, name) = ("c".to_owned(), "o p".to_owned());
-        ObjectName { collection, name, ..ObjectName::default() }
-    }
-
-    fn whole() -> Read {
-        Read { name: name(), version: None, ranges: Vec::new(), stream: None }
-    }
-
-    fn found(length: usize, bytes: &[u8]) -> Vec<u8> {
-        let info = ObjectInfo { name: name(), length: length as u64, ..ObjectInfo::default() };
-        let description = text_of(&info.encode_to_vec());
-        let head = format!(
-            "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nNearscan-Object: {description}\r\n\r\n"
-        );
-        [head.as_bytes(), bytes].concat()
-    }
-
-    fn refused() -> Vec<u8> {
-        b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\ngrpc-status: 5\r\n\r\n".to_vec()
-    }
-
-    async fn read_all(connections: &Arc<Http1Connections>, read: &Read) -> Result<Vec<u8>, Status> {
-        let (info, mut reading) = connections.read(read).await?.expect("it answers");
-        assert_eq!(info.name, name());
-        let mut all = Vec::new();
-        while let Some(bytes) = reading.next().await? {
-            all.extend_from_slice(&bytes);
-        }
-        Ok(all)
-    }
-
-    #[tokio::test]
-    async fn connection_is_used_again_and_another_one_made_once_it_is_closed() {
-        let long = vec![7; 5 * BUFFER_BYTES + 1];
-        let first = vec![found(3, b"abc"), refused(), found(long.len(), &long)];
-        let (connections, server) = serving(vec![first, vec![found(0, b"")]]).await;
-        assert_eq!(read_all(&connections, &whole()).await.unwrap(), b"abc");
-        let error = read_all(&connections, &whole()).await.unwrap_err();
-        assert_eq!(error.code(), Code::NotFound);
-        let ranges = vec![Asked { start: 5, end: 5 + long.len() as u64 }];
-        let part = Read { version: Some(8), ranges, ..whole() };
-        assert!(read_all(&connections, &part).await.unwrap() == long);
-        assert_eq!(read_all(&connections, &whole()).await.unwrap(), b"");
-        let requests = server.await.unwrap();
-        assert!(
-            requests[0].starts_with("GET /objects/default/c/o%20p HTTP/1.1\r\nHost: 127.0.0.1:")
-        );
-        assert!(requests[0].contains("\r\nAuthorization: Bearer t\r\n"), "{requests:?}");
-        let of_part = "\r\nIf-Match: \"8\"\r\nRange: bytes=5-1310725\r\n\r\n";
-        assert!(requests[2].ends_with(of_part), "{requests:?}");
-    }
-
-    #[rstest]
-    #[case::nothing(b"")]
-    #[case::another_protocol(b"\x00\x00\x12\x04\x00\x00\x00\x00\x00")]
-    #[case::a_server_of_something_else(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]
-    #[case::half_an_answer(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n")]
-    #[tokio::test]
-    async fn server_that_does_not_answer_is_asked_once(#[case] answer: &[u8]) {
-        let (connections, server) = serving(vec![vec![answer.to_vec()]]).await;
-        assert!(connections.read(&whole()).await.unwrap().is_none());
-        assert!(connections.read(&whole()).await.unwrap().is_none());
-        assert_eq!(server.await.unwrap().len(), 1);
-    }
-
-    #[rstest]
-    #[case::short(found(5, b"abc"), Code::Unavailable)]
-    #[case::long(found(2, b"abc"), Code::Internal)]
-    #[tokio::test]
-    async fn answer_of_another_length_is_an_error(#[case] answer: Vec<u8>, #[case] code: Code) {
-        let (connections, _server) = serving(vec![vec![answer]]).await;
-        assert_eq!(read_all(&connections, &whole()).await.unwrap_err().code(), code);
-        assert_eq!(connections.idle.lock().unwrap().len(), 0);
-    }
-
-    #[tokio::test]
-    async fn short_ranges_several_ones_and_too_many_reads_are_for_grpc() {
-        let answers = (0..CONNECTIONS_MAX).map(|_| vec![found(1, b"")]).collect();
-        let (connections, _server) = serving(answers).await;
-        let short = Asked { start: 0, end: RANGE_BYTES_MIN - 1 };
-        let long = Asked { start: 0, end: RANGE_BYTES_MIN };
-        for ranges in [vec![short], vec![long, long]] {
-            let read = Read { ranges, ..whole() };
-            assert!(connections.read(&read).await.unwrap().is_none());
-        }
-        let mut readings = Vec::new();
-        for _ in 0..CONNECTIONS_MAX {
-            readings.push(connections.read(&whole()).await.unwrap().unwrap());
-        }
-        assert!(connections.read(&whole()).await.unwrap().is_none());
-        assert!(!connections.is_refused.load(Ordering::Relaxed));
-    }
-}
+mod tests;

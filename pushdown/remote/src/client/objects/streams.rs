@@ -10,7 +10,7 @@ use nearscan_store::{Condition, ObjectInfo, ObjectPath};
 use prost::Message;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Status;
+use tonic::{Code, Status};
 
 use super::{
     ObjectError, Objects, Result,
@@ -19,7 +19,10 @@ use super::{
     info_of,
 };
 use crate::{
-    client::{Shared, connection::Connection},
+    client::{
+        Shared,
+        connection::{Connection, NoAnswer},
+    },
     convert::objects::expected_of,
     protocol::{
         PUT,
@@ -37,6 +40,8 @@ pub struct Reading {
     info: ObjectInfo,
     connection: Arc<Connection>,
     source: Source,
+    /// The first byte, if they are of one range.
+    start: u64,
     /// Bytes that have not come.
     missing: u64,
     /// Told how long all of them took.
@@ -66,6 +71,13 @@ impl Source {
         {
             return Ok((info, Self::Http1(reading)));
         }
+        Self::open_flight(connection, read).await
+    }
+
+    async fn open_flight(
+        connection: &Connection,
+        read: &Read,
+    ) -> std::result::Result<(InfoMessage, Self), Status> {
         let ticket = Ticket { ticket: read.encode_to_vec().into() };
         let mut messages = AnswerMessages::open(connection.transport(), ticket).await?;
         let first = messages.message().await?;
@@ -121,6 +133,7 @@ impl Objects {
         let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
         let all = lengths.fold(0, u64::saturating_add);
         let is_whole = ranges.is_empty();
+        let start = ranges.first().map_or(0, |range| range.start);
         let read = Read { name: ObjectName::from(path), version, ranges, stream: None };
         let connection = self.connection()?;
         let watch = Stopwatch::start();
@@ -133,7 +146,7 @@ impl Objects {
         {
             return Err(ObjectError::nonsense(&"the answer has another length than was asked for"));
         }
-        Ok(Reading { info, connection, source, missing, shared, length, watch })
+        Ok(Reading { info, connection, source, start, missing, shared, length, watch })
     }
 
     /// Begins to write an object as a whole. Its collection is made if there is none.
@@ -196,7 +209,16 @@ impl Reading {
     /// # Errors
     /// If the connection is lost, or the server cannot read.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        let bytes = self.connection.unless_lost(self.source.next()).await?;
+        let bytes = match self.connection.unless_lost(self.source.next()).await {
+            Err(NoAnswer::Status(status))
+                if status.code() == Code::Unavailable
+                    && matches!(self.source, Source::Http1(_)) =>
+            {
+                self.go_on_by_flight().await?;
+                self.connection.unless_lost(self.source.next()).await?
+            }
+            bytes => bytes?,
+        };
         let Some(bytes) = bytes else {
             return match self.missing {
                 0 => Ok(None),
@@ -212,6 +234,20 @@ impl Reading {
             self.shared.meter.observe(self.length, self.watch.elapsed());
         }
         Ok(Some(bytes))
+    }
+}
+
+impl Reading {
+    /// Asks for the bytes that have not come over the connection whose keep-alive watches the
+    /// server. They are of one range, since others are not read over HTTP/1.1.
+    async fn go_on_by_flight(&mut self) -> Result<()> {
+        let start = self.start + (self.length - self.missing);
+        let range = messages::Range { start, end: start + self.missing };
+        let (name, version) = (ObjectName::from(&self.info.path), Some(self.info.version));
+        let read = Read { name, version, ranges: vec![range], stream: None };
+        let opening = Source::open_flight(&self.connection, &read);
+        (_, self.source) = self.connection.unless_lost(opening).await?;
+        Ok(())
     }
 }
 
