@@ -33,6 +33,8 @@ use crate::{
     },
 };
 pub use error::{ObjectError, ObjectErrorKind};
+#[cfg(feature = "fuzz")]
+pub(crate) use http1::{Answer as Http1Answer, read_head, request_of};
 pub(super) use http1::{Http1Connections, Http1Options};
 pub use streams::{ObjectUpload, Reading};
 

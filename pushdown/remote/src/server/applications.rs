@@ -39,6 +39,7 @@ use crate::{
     },
     results,
 };
+pub(crate) use answers::handler_of;
 pub use nearscan_applications::Applications;
 use refusal::{status_of, too_large};
 
@@ -263,7 +264,7 @@ async fn change(applications: Applications, name: &str, body: &Bytes) -> Result<
                 let (length, limit) = (body.len() as u64, HANDLER_BYTES_MAX as u64);
                 return Err(too_large("the handler", length, limit));
             }
-            let (handler, beginning) = answers::handler_of(read(body)?)?;
+            let (handler, beginning) = handler_of(read(body)?)?;
             blocking(move || applications.register(handler, beginning)).await
         }
         action::HANDLER_UNREGISTER => {

@@ -32,6 +32,11 @@ use tokio::{net::TcpStream, sync::mpsc, time::timeout};
 use super::{Served, Stage, service::Service};
 use connection::Connection;
 
+#[cfg(feature = "fuzz")]
+pub(crate) use connection::{head_of, refusal, take_head};
+#[cfg(feature = "fuzz")]
+pub(crate) use request::Request;
+
 /// How long a server waits for a client over HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Http1Patience {

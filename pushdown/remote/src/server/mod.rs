@@ -59,9 +59,13 @@ use crate::{
 };
 pub use applications::Applications;
 use applications::Installed;
+#[cfg(all(feature = "fuzz", feature = "applications"))]
+pub(crate) use applications::handler_of;
 use download::WithDownloads;
 use gate::Gate;
 pub use http1::Http1Patience;
+#[cfg(feature = "fuzz")]
+pub(crate) use http1::{Request as Http1Request, head_of, refusal, take_head};
 pub use listener::Listener;
 use listener::Socket;
 use objects::Objects;

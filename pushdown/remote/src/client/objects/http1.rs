@@ -41,6 +41,9 @@ use crate::{
         objects::{ObjectInfo, Read},
     },
 };
+#[cfg(feature = "fuzz")]
+pub(crate) use answer::{Answer, read_head};
+#[cfg(not(feature = "fuzz"))]
 use answer::{Answer, read_head};
 
 /// Reads at once; others are by gRPC.
@@ -191,23 +194,10 @@ impl Http1Connections {
     }
 
     fn request(&self, stream: &TcpStream, read: &Read, range: Option<&Range<u64>>) -> String {
-        let mut text = format!("GET {} HTTP/1.1\r\n", path_of(&read.name));
         // A server that knows no clients listens to addresses, not to names.
-        match stream.peer_addr() {
-            Ok(address) => text.push_str(&format!("Host: {address}\r\n")),
-            Err(_) => text.push_str(&format!("Host: {}\r\n", self.options.address)),
-        }
-        if let Some(token) = &self.options.token {
-            text.push_str(&format!("Authorization: Bearer {token}\r\n"));
-        }
-        if let Some(version) = read.version {
-            text.push_str(&format!("If-Match: \"{version}\"\r\n"));
-        }
-        if let Some(range) = range {
-            text.push_str(&format!("Range: {}\r\n", text_of_range(range)));
-        }
-        text.push_str("\r\n");
-        text
+        let host = stream.peer_addr().map(|address| address.to_string());
+        let host = host.unwrap_or_else(|_| self.options.address.clone());
+        request_of(&host, self.options.token.as_deref(), read, range)
     }
 
     /// Waits for the server, but not for ever: the connection whose keep-alive tells of a server
@@ -233,6 +223,27 @@ impl Http1Connections {
             }
         }
     }
+}
+
+/// The head of a request.
+pub(crate) fn request_of(
+    host: &str,
+    token: Option<&str>,
+    read: &Read,
+    range: Option<&Range<u64>>,
+) -> String {
+    let mut text = format!("GET {} HTTP/1.1\r\nHost: {host}\r\n", path_of(&read.name));
+    if let Some(token) = token {
+        text.push_str(&format!("Authorization: Bearer {token}\r\n"));
+    }
+    if let Some(version) = read.version {
+        text.push_str(&format!("If-Match: \"{version}\"\r\n"));
+    }
+    if let Some(range) = range {
+        text.push_str(&format!("Range: {}\r\n", text_of_range(range)));
+    }
+    text.push_str("\r\n");
+    text
 }
 
 impl Http1Reading {

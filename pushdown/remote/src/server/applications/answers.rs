@@ -82,7 +82,7 @@ fn kind_of(kind: messages::Kind) -> Result<Kind, Status> {
 }
 
 /// The handler that a client describes, and the events with which it begins.
-pub(super) fn handler_of(register: Register) -> Result<(Handler, Beginning), Status> {
+pub(crate) fn handler_of(register: Register) -> Result<(Handler, Beginning), Status> {
     let Register { name, application, filter, after } = register;
     // One that this server does not know is an error too: the handler would miss its events.
     let known = |kind: &i32| messages::Kind::try_from(*kind).unwrap_or(messages::Kind::Unknown);

@@ -3,7 +3,7 @@
 
 use std::{io, ops::Range, os::fd::AsFd};
 
-use nearscan_store::Reader;
+use nearscan_store::{ObjectInfo, Reader};
 use prost::Message;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, Interest},
@@ -16,7 +16,7 @@ use super::{Http1Patience, request::Request};
 use crate::{
     protocol::{
         http1::{DESCRIPTION, HEAD_BYTES_MAX, text_of},
-        objects::ObjectInfo,
+        objects::ObjectInfo as InfoMessage,
     },
     server::{
         objects::{Opened, blocking},
@@ -83,17 +83,11 @@ impl Connection {
     /// Reads the head of a request, with the empty line at its end; none at the end of the
     /// connection.
     async fn read_head(&mut self) -> io::Result<Option<Vec<u8>>> {
-        const END: &[u8] = b"\r\n\r\n";
-        let received = &mut self.received;
         loop {
-            if let Some(at) = received.windows(END.len()).position(|window| window == END) {
-                let rest = received.split_off(at + END.len());
-                return Ok(Some(std::mem::replace(received, rest)));
+            if let Some(head) = take_head(&mut self.received)? {
+                return Ok(Some(head));
             }
-            if received.len() >= HEAD_BYTES_MAX {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "its head is too long"));
-            }
-            if self.stream.read_buf(received).await? == 0 {
+            if self.stream.read_buf(&mut self.received).await? == 0 {
                 return Ok(None);
             }
         }
@@ -104,7 +98,7 @@ impl Connection {
         let opened = service.open_object(request.into_tonic(&self.stream), &host).await?;
         let (Opened { reader, ranges }, admitted) = opened;
         let range = ranges.into_iter().next().unwrap_or(0..0);
-        self.send(head_of(&reader, &range).as_bytes()).await?;
+        self.send(head_of(reader.info(), &range).as_bytes()).await?;
         self.send_bytes(&reader, range).await?;
         drop(admitted);
         Ok(())
@@ -162,9 +156,21 @@ async fn read(reader: Reader, range: Range<u64>) -> io::Result<bytes::Bytes> {
     blocking(move || reader.read(range)).await.map_err(io::Error::other)
 }
 
+/// Takes the head of a request off what was received; none if more of it is to come.
+pub(crate) fn take_head(received: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    const END: &[u8] = b"\r\n\r\n";
+    if let Some(at) = received.windows(END.len()).position(|window| window == END) {
+        let rest = received.split_off(at + END.len());
+        return Ok(Some(std::mem::replace(received, rest)));
+    }
+    match received.len() >= HEAD_BYTES_MAX {
+        true => Err(io::Error::new(io::ErrorKind::InvalidData, "its head is too long")),
+        false => Ok(None),
+    }
+}
+
 /// The head of an answer with bytes of an object.
-fn head_of(reader: &Reader, range: &Range<u64>) -> String {
-    let info = reader.info();
+pub(crate) fn head_of(info: &ObjectInfo, range: &Range<u64>) -> String {
     let length = range.end - range.start;
     let (status, place) = match length == info.length {
         true => ("200 OK", String::new()),
@@ -174,7 +180,7 @@ fn head_of(reader: &Reader, range: &Range<u64>) -> String {
             ("206 Partial Content", place)
         }
     };
-    let (version, description) = (info.version, text_of(&ObjectInfo::from(info).encode_to_vec()));
+    let (version, description) = (info.version, text_of(&InfoMessage::from(info).encode_to_vec()));
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/octet-stream\r\n\
          X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n\
@@ -184,7 +190,7 @@ fn head_of(reader: &Reader, range: &Range<u64>) -> String {
 }
 
 /// The answer to a request that is refused.
-fn refusal(status: &Status) -> String {
+pub(crate) fn refusal(status: &Status) -> String {
     let reason = match status.code() {
         Code::InvalidArgument => "400 Bad Request",
         Code::Unauthenticated => "401 Unauthorized",

@@ -16,7 +16,7 @@ use crate::protocol::{
 
 /// A request for bytes of an object.
 #[derive(Debug, PartialEq)]
-pub(super) struct Request {
+pub(crate) struct Request {
     read: Read,
     authorization: Option<MetadataValue<Ascii>>,
     host: String,
@@ -26,7 +26,7 @@ pub(super) struct Request {
 
 impl Request {
     /// Reads the head of a request.
-    pub(super) fn parse(head: &[u8]) -> Result<Self, Status> {
+    pub(crate) fn parse(head: &[u8]) -> Result<Self, Status> {
         let wrong = |text: &str| Status::invalid_argument(text.to_owned());
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut headers);
@@ -67,8 +67,14 @@ impl Request {
         Ok(Self { read, authorization, host, is_last })
     }
 
+    /// What is read.
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn read(&self) -> &Read {
+        &self.read
+    }
+
     /// What the client calls the server.
-    pub(super) fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
