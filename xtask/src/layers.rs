@@ -91,10 +91,17 @@ const BEYOND: &[(&str, &[&str])] = &[
     // It holds a drive against the suite, and what it takes against the time model: no SQL.
     (DRIVE_CHECK, &[CONFORMANCE, "pushdown/emulator"]),
     // Fuzzers call what reads foreign bytes where it reads them, first with the suite's commands.
-    // And what client and server of a drive say to each other.
+    // And what client and server of a drive say to each other, and to applications.
     (
         FUZZ_TARGETS,
-        &[CONFORMANCE, "fpga_kernels/models", "pushdown/cpu", "pushdown/remote", "pushdown/store"],
+        &[
+            CONFORMANCE,
+            "fpga_kernels/models",
+            "pushdown/applications",
+            "pushdown/cpu",
+            "pushdown/remote",
+            "pushdown/store",
+        ],
     ),
     // It measures how long the decoder of queries takes without a query.
     (PEERS, &["pushdown/cpu"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Links to servers that break at a chosen message: [`Link`] is a TCP proxy before a server of
-//! HTTP/2 that closes a connection, falls silent or is late at one frame.
+//! HTTP/2 or HTTP/1.1 that closes a connection, falls silent or is late at one frame of HTTP/2, or
+//! at one head or part of a body of HTTP/1.1.
 //!
 //! ```text
 //! client --- Link --- server
@@ -10,7 +11,8 @@
 //!
 //! # What this crate does not do
 //!
-//! It reads no frame beyond its length, so it is of no use before TLS. It changes no byte.
+//! It reads no frame and no head beyond the length, so it is of no use before TLS. It changes no
+//! byte.
 //!
 //! # Invariants
 //!
@@ -21,5 +23,6 @@
 
 mod frames;
 mod link;
+mod parts;
 
-pub use link::{After, Direction, Fault, Link, Place, Strike};
+pub use link::{After, Direction, Fault, Link, Place, Strike, Wire};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements [`Link`], a proxy that strikes one frame.
+//! Implements [`Link`], a proxy that strikes one frame of HTTP/2, or one part of HTTP/1.1.
 //!
 //! Two threads move the frames of a connection, one for each direction. All of them count under one
 //! lock, so that a frame has one number whichever connection it is of.
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use crate::frames::Frames;
+use crate::{frames::Frames, parts::Parts};
 
 /// Which way a frame goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,17 @@ pub enum After {
     StaysDown,
 }
 
-/// A frame, by its number among those that go its way.
+/// What a link counts and strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// The frames of HTTP/2. A connection over another protocol is closed.
+    Http2,
+    /// The heads and the parts of bodies of HTTP/1.1. The frames of HTTP/2 are passed on, and have
+    /// no number.
+    Http1,
+}
+
+/// A frame, or a part of HTTP/1.1, by its number among those that go its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Which way it goes.
@@ -75,6 +85,7 @@ pub struct Link {
 #[derive(Debug)]
 struct Shared {
     server: SocketAddr,
+    wire: Wire,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -113,15 +124,23 @@ impl State {
 }
 
 impl Link {
-    /// Opens a link to a server, which is without faults.
+    /// Opens a link to a server of HTTP/2, which is without faults.
     ///
     /// # Errors
     /// When there is no port for it.
     pub fn open(server: SocketAddr) -> io::Result<Self> {
+        Self::open_for(server, Wire::Http2)
+    }
+
+    /// As [`Link::open`], for what is counted and struck.
+    ///
+    /// # Errors
+    /// When there is no port for it.
+    pub fn open_for(server: SocketAddr, wire: Wire) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let (state, changed) = (Mutex::default(), Condvar::new());
-        let shared = Arc::new(Shared { server, state, changed });
+        let shared = Arc::new(Shared { server, wire, state, changed });
         let accepting = Arc::clone(&shared);
         let acceptor = thread::Builder::new()
             .name("faulty link".to_owned())
@@ -193,11 +212,11 @@ fn connect(shared: &Arc<Shared>, number: u64, client: TcpStream) -> io::Result<(
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let ends = [client.try_clone()?, server.try_clone()?];
-    let to_server = (Frames::of_client(client.try_clone()?), server.try_clone()?);
-    let to_client = (Frames::of_server(server), client);
-    let spawn = |direction, (frames, into)| {
+    let to_server = (client.try_clone()?, server.try_clone()?);
+    let to_client = (server, client);
+    let spawn = |direction, (from, into)| {
         let shared = Arc::clone(shared);
-        let body = move || shared.carry(number, direction, frames, into);
+        let body = move || shared.carry(number, direction, from, into);
         thread::Builder::new().name("faulty link".to_owned()).spawn(body)
     };
     let mut state = shared.lock();
@@ -208,6 +227,42 @@ fn connect(shared: &Arc<Shared>, number: u64, client: TcpStream) -> io::Result<(
         state.ends.values().for_each(close);
     }
     Ok(())
+}
+
+/// What cuts the bytes of one direction of a connection.
+enum Cutter {
+    Frames(Frames<TcpStream>),
+    Parts(Parts<TcpStream>),
+}
+
+impl Cutter {
+    /// That of the protocol that a connection has. It waits for the first byte.
+    fn of(from: TcpStream, direction: Direction, wire: Wire) -> io::Result<Self> {
+        let (frames, first_of_http1): (fn(_) -> _, _) = match direction {
+            Direction::ToServer => (Frames::of_client, b'G'),
+            Direction::ToClient => (Frames::of_server, b'H'),
+        };
+        let mut first = [0];
+        let is_http1 = wire == Wire::Http1 && from.peek(&mut first)? == 1;
+        match is_http1 && first[0] == first_of_http1 {
+            true => Ok(Self::Parts(Parts::new(from))),
+            false => Ok(Self::Frames(frames(from))),
+        }
+    }
+
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::Frames(frames) => frames.next(),
+            Self::Parts(parts) => parts.next(),
+        }
+    }
+
+    fn wire(&self) -> Wire {
+        match self {
+            Self::Frames(_) => Wire::Http2,
+            Self::Parts(_) => Wire::Http1,
+        }
+    }
 }
 
 /// What becomes of a frame.
@@ -223,18 +278,14 @@ impl Shared {
     }
 
     /// Moves the frames of one direction of a connection until it ends.
-    fn carry(
-        &self,
-        connection: u64,
-        direction: Direction,
-        mut frames: Frames<TcpStream>,
-        mut into: TcpStream,
-    ) {
-        while let Ok(Some(frame)) = frames.next() {
-            match self.fate(connection, direction) {
-                Fate::Lost => return,
-                Fate::Passes if into.write_all(&frame).is_err() => break,
-                Fate::Passes => {}
+    fn carry(&self, connection: u64, direction: Direction, from: TcpStream, mut into: TcpStream) {
+        if let Ok(mut cutter) = Cutter::of(from, direction, self.wire) {
+            while let Ok(Some(frame)) = cutter.next() {
+                match self.fate(connection, direction, cutter.wire()) {
+                    Fate::Lost => return,
+                    Fate::Passes if into.write_all(&frame).is_err() => break,
+                    Fate::Passes => {}
+                }
             }
         }
         let state = self.lock();
@@ -247,16 +298,17 @@ impl Shared {
     }
 
     /// Counts a frame, and strikes it if it is the one.
-    fn fate(&self, connection: u64, direction: Direction) -> Fate {
+    fn fate(&self, connection: u64, direction: Direction, wire: Wire) -> Fate {
         let mut state = self.lock();
         let counter = match direction {
             Direction::ToServer => &mut state.to_server,
             Direction::ToClient => &mut state.to_client,
         };
         let place = Place { direction, number: *counter };
-        *counter += 1;
+        let is_counted = wire == self.wire;
+        *counter += u64::from(is_counted);
         let Some(strike) = state.strike else { return Fate::Passes };
-        let is_struck = place == strike.place;
+        let is_struck = is_counted && place == strike.place;
         if is_struck {
             state.struck = Some(connection);
         }
@@ -280,113 +332,4 @@ impl Shared {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use super::*;
-
-    /// A frame without content.
-    const FRAME: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
-
-    /// The first frame of a client.
-    fn first() -> Vec<u8> {
-        [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &FRAME[..]].concat()
-    }
-
-    /// A link to a server that answers each frame with one.
-    fn link(fault: Fault, direction: Direction, number: u64, after: After) -> Link {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let server = listener.local_addr().unwrap();
-        drop(thread::spawn(move || {
-            while let Ok((stream, _)) = listener.accept() {
-                let mut answers = stream.try_clone().unwrap();
-                drop(thread::spawn(move || {
-                    let mut frames = Frames::of_client(stream);
-                    while let Ok(Some(_)) = frames.next() {
-                        if answers.write_all(&FRAME).is_err() {
-                            return;
-                        }
-                    }
-                }));
-            }
-        }));
-        let link = Link::open(server).unwrap();
-        link.strike(Strike { fault, place: Place { direction, number }, after });
-        link
-    }
-
-    fn connect(link: &Link) -> TcpStream {
-        let stream = TcpStream::connect(link.address()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-        stream
-    }
-
-    /// Sends frames, and gives how many were answered before there was none.
-    fn answered(stream: &mut TcpStream, frames: usize) -> (usize, io::Result<usize>) {
-        let mut answer = [0; 9];
-        drop(stream.write_all(&first()));
-        for number in 0..frames {
-            match stream.read(&mut answer) {
-                Ok(9) => assert_eq!(answer, FRAME),
-                ended => return (number, ended),
-            }
-            drop(stream.write_all(&FRAME));
-        }
-        (frames, Ok(9))
-    }
-
-    #[test]
-    fn frame_before_which_it_closes_is_the_chosen_one_and_the_next_connection_works() {
-        let link = link(Fault::Closes, Direction::ToServer, 3, After::Recovers);
-        let mut stream = connect(&link);
-        let (count, ended) = answered(&mut stream, 9);
-        assert_eq!(count, 3);
-        assert!(
-            matches!(ended, Ok(0)) || ended.is_err_and(|error| error.raw_os_error() == Some(104))
-        );
-        assert!(link.has_struck());
-        assert_eq!(answered(&mut connect(&link), 5).0, 5);
-    }
-
-    #[test]
-    fn silent_link_answers_nothing_and_stays_open() {
-        let link = link(Fault::FallsSilent, Direction::ToClient, 2, After::Recovers);
-        let (count, ended) = answered(&mut connect(&link), 9);
-        assert_eq!(count, 2);
-        assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        assert_eq!(answered(&mut connect(&link), 5).0, 5);
-    }
-
-    #[test]
-    fn link_that_stays_down_takes_no_other_connection() {
-        let closed = link(Fault::Closes, Direction::ToClient, 0, After::StaysDown);
-        for _ in 0..2 {
-            assert_eq!(answered(&mut connect(&closed), 1).0, 0);
-        }
-        let silent = link(Fault::FallsSilent, Direction::ToServer, 0, After::StaysDown);
-        for _ in 0..2 {
-            let (count, ended) = answered(&mut connect(&silent), 1);
-            assert_eq!((count, ended.unwrap_err().kind()), (0, io::ErrorKind::WouldBlock));
-        }
-    }
-
-    #[test]
-    fn late_frame_arrives_after_its_time() {
-        let late = Duration::from_millis(300);
-        let link = link(Fault::IsLate(late), Direction::ToClient, 0, After::Recovers);
-        let mut stream = connect(&link);
-        let (count, ended) = answered(&mut stream, 1);
-        assert_eq!((count, ended.unwrap_err().kind()), (0, io::ErrorKind::WouldBlock));
-        stream.set_read_timeout(Some(10 * late)).unwrap();
-        let mut answer = [0; 9];
-        stream.read_exact(&mut answer).unwrap();
-        assert_eq!(answer, FRAME);
-    }
-
-    #[test]
-    fn link_without_its_place_passes_all_on() {
-        let link = link(Fault::Closes, Direction::ToServer, 100, After::StaysDown);
-        assert_eq!(answered(&mut connect(&link), 50).0, 50);
-        assert!(!link.has_struck());
-    }
-}
+mod tests;

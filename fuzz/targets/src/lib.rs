@@ -9,6 +9,10 @@
 //! | `merge` | a call of the merge kernel | the same, and the rows are those of a plain sort |
 //! | `drives` | a call of the scan kernel | the CPU drive ends too; where both give rows, they are the same |
 //! | `messages` | a message of the protocol of remote drives, or what is said to a server | it comes back as it was; the server answers and does not panic |
+//! | `packages` | a manifest and a component | what is installed has a name, writes nothing of the system's, and comes back |
+//! | `handlers` | a handler as it is registered, or kept | it comes back, and sees of the system only what it names |
+//! | `commands` | the command object or the response object | each line has an id, and each answer is a line that is known again |
+//! | `heads` | heads of HTTP/1.1, or what they are made of | no byte is lost, and what one side says the other understands |
 //! | `sql` | words of SQL, or any text | it parses, and has a plan with a drive where it has one without |
 //! | `arguments` | a drive URL or a size | what is read is shown and read again, but for tokens |
 //! | `files` | choices: a file of one of three writers, wrong numbers in footer, indexes and page headers, a query | rows, or an error that says where |
@@ -47,13 +51,17 @@ mod arguments;
 pub mod call;
 mod choices;
 mod command;
+mod commands;
 mod drives;
 #[cfg(feature = "sql")]
 mod files;
+mod handlers;
+mod heads;
 mod host;
 mod kernel;
 mod merge;
 mod messages;
+mod packages;
 mod pages;
 pub mod seeds;
 mod sign;
@@ -65,12 +73,16 @@ mod words;
 #[cfg(feature = "sql")]
 pub use arguments::arguments;
 pub use command::command;
+pub use commands::commands;
 pub use drives::drives;
 #[cfg(feature = "sql")]
 pub use files::{Every, Walk, files};
+pub use handlers::handlers;
+pub use heads::heads;
 pub use kernel::scan;
 pub use merge::merge;
 pub use messages::messages;
+pub use packages::packages;
 pub use pages::pages;
 #[cfg(feature = "sql")]
 pub use sql::sql;
@@ -86,6 +98,10 @@ pub const TARGETS: &[(&str, Run)] = &[
     ("drives", drives),
     ("pages", pages),
     ("messages", messages),
+    ("packages", packages),
+    ("handlers", handlers),
+    ("commands", commands),
+    ("heads", heads),
     #[cfg(feature = "sql")]
     ("sql", sql),
     #[cfg(feature = "sql")]

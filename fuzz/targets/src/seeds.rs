@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Provides seeds: the commands that the conformance suite sends to a drive, as calls; and the
-//! messages of the protocol of remote drives.
+//! messages of the protocol of remote drives; applications, what is said to them, and heads of
+//! HTTP/1.1.
 //!
 //! A drive that wraps the CPU drive records them, with the bytes of the files that they name.
 
@@ -22,7 +23,7 @@ use nearscan_drive::{
 };
 use nearscan_models::{Depths, Memories};
 
-use crate::{call::Call, kernel::lines, messages};
+use crate::{call::Call, commands, handlers, heads, kernel::lines, messages, packages};
 
 /// Bytes of a seed, at most: what is larger is slow and says no more.
 const SEED_BYTES_MAX: usize = 4096;
@@ -32,7 +33,7 @@ const ROOM_BYTES: u64 = 1 << 14;
 /// An input for the target of this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seed {
-    /// `command`, `scan`, `merge` or `messages`; what is for `scan` is for `drives` too.
+    /// A target's name; what is for `scan` is for `drives` too.
     pub target: &'static str,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -42,6 +43,19 @@ pub struct Seed {
 pub fn of_protocol() -> Vec<Seed> {
     let seed = |bytes| Seed { target: "messages", bytes };
     messages::seeds().into_iter().map(seed).collect()
+}
+
+/// Applications, handlers, requests to applications, and heads of HTTP/1.1.
+pub fn of_server() -> Vec<Seed> {
+    let all = [
+        ("packages", packages::seeds()),
+        ("handlers", handlers::seeds()),
+        ("commands", commands::seeds()),
+        ("heads", heads::seeds()),
+    ];
+    let of =
+        |(target, inputs): (_, Vec<_>)| inputs.into_iter().map(move |bytes| Seed { target, bytes });
+    all.into_iter().flat_map(of).collect()
 }
 
 /// The small ones of the suite's cases whose names begin with `prefix`.

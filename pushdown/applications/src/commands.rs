@@ -63,9 +63,9 @@ pub(crate) struct Commands {
 }
 
 /// A line of the command object.
-struct Line {
-    id: String,
-    request: std::result::Result<Request, String>,
+pub(crate) struct Line {
+    pub(crate) id: String,
+    pub(crate) request: std::result::Result<Request, String>,
 }
 
 impl Commands {
@@ -220,7 +220,7 @@ fn object(name: &str) -> Result<ObjectPath> {
 }
 
 /// The lines that are complete and not empty.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
     let complete = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let lines = bytes[..complete].split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty()).map(|line| {
@@ -234,10 +234,10 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
 }
 
 /// A line of the list of ids: the id as JSON, so that it has no line feed in it.
-fn line_of_id(id: &str) -> Vec<u8> {
+pub(crate) fn line_of_id(id: &str) -> Vec<u8> {
     format!("{}\n", serde_json::Value::from(id)).into_bytes()
 }
 
-fn ids(bytes: &[u8]) -> impl Iterator<Item = String> {
+pub(crate) fn ids(bytes: &[u8]) -> impl Iterator<Item = String> {
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }

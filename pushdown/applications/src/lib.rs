@@ -41,6 +41,8 @@ mod dispatcher;
 mod error;
 mod event;
 mod fault;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod handler;
 mod handlers;
 mod host;

@@ -13,7 +13,7 @@ use crate::{
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// The longest id of a request, in bytes.
-const ID_LENGTH_MAX: usize = 200;
+pub(crate) const ID_LENGTH_MAX: usize = 200;
 
 /// A request, as a line of the command object.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -113,6 +113,12 @@ impl Answer {
 
     fn without_body(id: String, status: Status, error: String) -> Self {
         Self { id, status, body: None, body_base64: None, error: Some(error) }
+    }
+
+    /// The id of the request.
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     /// The line, with its end.

@@ -24,7 +24,9 @@
 //!   commands that run at the same time the order does not matter, because the reads of a request
 //!   beyond the threshold count for the relocated block. Only the order of the events of different
 //!   blocks is that of the reads.
-//! - Only blocks that were read have a counter.
+//! - Only blocks that were read have a counter, and those of a file that is gone are forgotten: as
+//!   soon as there are as many files with counters as [`GONE_AMONG_MIN`], or twice as many as were
+//!   left the last time.
 
 use std::{
     collections::HashMap,
@@ -50,6 +52,10 @@ pub const HOT_BLOCK_READS: u32 = 100_000;
 
 /// Events that a drive keeps for its readers.
 pub const EVENTS_MAX: usize = 4096;
+
+/// Files with counters among which those that are gone are looked for first, as in the table of
+/// files: each is looked at twice on average.
+const GONE_AMONG_MIN: usize = 4096;
 
 /// Bits of a block's number that count the blocks of one file; the bits above are the file.
 const FILE_BITS: u32 = 32;
@@ -91,8 +97,16 @@ pub fn parameters() -> [Parameter; 3] {
 #[derive(Debug)]
 pub(crate) struct Flash {
     hot_block_reads: u64,
-    files: Mutex<HashMap<u64, Blocks>>,
+    files: Mutex<Files>,
     log: FlashLog,
+}
+
+/// The files of which blocks were read.
+#[derive(Debug)]
+struct Files {
+    by_number: HashMap<u64, Blocks>,
+    /// As soon as there are so many, those that are gone are forgotten.
+    full: usize,
 }
 
 /// Blocks of one version of a file.
@@ -101,6 +115,29 @@ struct Blocks {
     version: Version,
     /// Reads since the block was programmed, by its place in the file.
     reads: HashMap<u64, u64>,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self { by_number: HashMap::new(), full: GONE_AMONG_MIN }
+    }
+}
+
+impl Files {
+    /// The counters of a version of a file.
+    fn blocks(&mut self, table: &FileTable, file_id: u64, version: Version) -> &mut Blocks {
+        if !self.by_number.contains_key(&file_id) && self.by_number.len() >= self.full {
+            let is_there = |file_id| table.path(file_id).is_some_and(|path| path.exists());
+            self.by_number.retain(|file_id, _| is_there(*file_id));
+            self.full = GONE_AMONG_MIN.max(2 * self.by_number.len());
+        }
+        let fresh = || Blocks { version, reads: HashMap::new() };
+        let blocks = self.by_number.entry(file_id).or_insert_with(fresh);
+        if blocks.version != version {
+            *blocks = fresh();
+        }
+        blocks
+    }
 }
 
 impl Flash {
@@ -124,11 +161,7 @@ impl Flash {
             return;
         }
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Blocks { version: span.version, reads: HashMap::new() };
-        let blocks = files.entry(span.file_id).or_insert_with(fresh);
-        if blocks.version != span.version {
-            *blocks = fresh();
-        }
+        let blocks = files.blocks(table, span.file_id, span.version);
         let end = span.offset.saturating_add(span.length).div_ceil(PAGE_BYTES);
         let mut page = span.offset / PAGE_BYTES;
         while page < end {
@@ -160,6 +193,8 @@ impl Flash {
 
 #[cfg(test)]
 mod tests {
+    use nearscan_drive::{FileRef, Placement};
+
     use super::*;
 
     const BLOCKS: u64 = 3;
@@ -282,10 +317,37 @@ mod tests {
     }
 
     #[test]
+    fn counters_of_files_that_are_gone_are_forgotten_and_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = FileTable::default();
+        let place = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, name).unwrap();
+            let file = FileRef::local(path.clone(), page_of(0, 0).version);
+            let Placement::Here { file_id } = table.locate(&file) else { panic!("{name}") };
+            (file_id, path)
+        };
+        let ((kept, _), (removed, path)) = (place("kept"), place("removed"));
+        let flash = Flash::new(3);
+        for file in [kept, kept, removed, removed] {
+            flash.count(&table, &page_of(file, 0));
+        }
+        std::fs::remove_file(path).unwrap();
+        // Numbers that the table has forgotten.
+        for file in (100..).take(3 * GONE_AMONG_MIN) {
+            flash.count(&table, &page_of(file, 0));
+            assert!(flash.files.lock().unwrap().by_number.len() <= GONE_AMONG_MIN);
+        }
+        assert!(!flash.files.lock().unwrap().by_number.contains_key(&removed));
+        flash.count(&table, &page_of(kept, 0));
+        assert_eq!(hot(&flash), [(kept << FILE_BITS, 0, block_bytes(), 3)]);
+    }
+
+    #[test]
     fn nothing_is_counted_without_a_threshold() {
         let flash = Flash::new(0);
         count(&flash, page_of(0, 0), 100);
-        assert!(flash.files.lock().unwrap().is_empty());
+        assert!(flash.files.lock().unwrap().by_number.is_empty());
         assert_eq!(flash.events(0), []);
     }
 

@@ -20,13 +20,13 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// A server answers, but the client did not say who it is, or may not do that.
-    #[error("{address} denies access: {reason}")]
+    /// A server answers, but does not let the client connect.
+    #[error("{address} {denial}")]
     Denied {
         /// Where.
         address: Address,
-        /// Why.
-        reason: String,
+        /// Why not.
+        denial: Denial,
     },
     /// A server answers, but refuses the request.
     #[error("{address} refused: {reason}")]
@@ -66,6 +66,65 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+}
+
+/// Why a server does not let a client connect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Denial {
+    /// The client shows no token and no certificate, or none that the server knows.
+    #[error("does not know this client")]
+    Unknown {
+        /// What the server says.
+        reason: String,
+    },
+    /// The server knows the client, which may do other things.
+    #[error("knows this client, which may not connect: that needs the scope read")]
+    OutOfScope {
+        /// What the server says.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Returns what the server says, if the text of the error does not have it.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            Self::Denied { denial, .. } => {
+                let (Denial::Unknown { reason } | Denial::OutOfScope { reason }) = denial;
+                Some(reason)
+            }
+            Self::Threads(_)
+            | Self::Unreachable { .. }
+            | Self::Refused { .. }
+            | Self::Exposed { .. }
+            | Self::Listen { .. }
+            | Self::Serve { .. }
+            | Self::Host { .. } => None,
+        }
+    }
+
+    /// Returns what the user can do, if anything can be said.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Denied { denial: Denial::Unknown { .. }, .. } => Some(
+                "give the client's token or certificate in the URL of the drive: \
+                 token_file=FILE, or certificate=FILE and key=FILE",
+            ),
+            Self::Denied { denial: Denial::OutOfScope { .. }, .. } => Some(
+                "add the scope read to the client's entry in the access file of the server, and \
+                 have it read again by SIGHUP",
+            ),
+            Self::Threads(_)
+            | Self::Unreachable { .. }
+            | Self::Refused { .. }
+            | Self::Exposed { .. }
+            | Self::Listen { .. }
+            | Self::Serve { .. }
+            | Self::Host { .. } => None,
+        }
+    }
 }
 
 /// An error with what caused it, which the transport keeps apart.

@@ -5,6 +5,10 @@
 //! # Panics
 //! When what must hold of a message does not.
 
+#[cfg(feature = "applications")]
+pub mod handlers;
+pub mod heads;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use arrow_flight::{

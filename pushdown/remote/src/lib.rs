@@ -65,9 +65,11 @@ pub use client::{
     ObjectUpload, Objects, Options, Reading, RemoteApplications, RemoteDrive, Security,
     TableReading, Tls, TlsOptions, Watching,
 };
-pub use error::Error;
+pub use error::{Denial, Error};
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};
 pub use link::{Link, LinkLimit, Throttled};
 pub use object_store::{Connect, RemoteStore};
 pub use protocol::{PROTOCOL_MAJOR, PROTOCOL_MINOR};
-pub use server::{Allowed, Applications, Exposure, Listener, ServerOptions, ServerTls, serve};
+pub use server::{
+    Allowed, Applications, Exposure, Http1Patience, Listener, ServerOptions, ServerTls, serve,
+};

@@ -8,8 +8,8 @@
 
 pub(crate) mod action;
 pub(crate) mod applications;
+pub(crate) mod http1;
 pub(crate) mod objects;
-pub(crate) mod plain;
 
 use bytes::Bytes;
 use prost::{Message, Oneof};

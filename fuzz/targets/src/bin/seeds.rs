@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the commands of the conformance suite, and the messages of the protocol of remote drives,
-//! as inputs of targets, to begin a corpus with:
+//! Writes the commands of the conformance suite, the messages of the protocol of remote drives, and
+//! what else a server reads, as inputs of targets, to begin a corpus with:
 //! `seeds FOLDER` makes `FOLDER/TARGET/NUMBER`.
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,8 @@ const RANDOM_CASES: u32 = 400;
 fn main() -> io::Result<()> {
     let folder = std::env::args_os().nth(1).ok_or(io::ErrorKind::InvalidInput)?;
     let of_suite = seeds::of_suite("", RANDOM_CASES);
-    for (number, seed) in seeds::of_protocol().iter().chain(&of_suite).enumerate() {
+    let said = [seeds::of_protocol(), seeds::of_server()].concat();
+    for (number, seed) in said.iter().chain(&of_suite).enumerate() {
         let targets: &[&str] = match seed.target {
             // Both take calls of the scan kernel.
             "scan" => &["scan", "drives"],

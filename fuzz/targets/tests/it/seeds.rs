@@ -28,6 +28,17 @@ fn seeds_of_the_protocol_are_messages_and_are_answered() {
 }
 
 #[test]
+fn seeds_of_the_server_are_mostly_not_refused() {
+    let seeds = seeds::of_server();
+    for target in ["packages", "handlers", "commands", "heads"] {
+        let (_, run) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
+        let of_target = seeds.iter().filter(|seed| seed.target == target);
+        let (far, refused): (Vec<_>, Vec<_>) = of_target.partition(|seed| run(&seed.bytes));
+        assert!(far.len() >= 4 && refused.len() <= 2, "{target}: {} refused", refused.len());
+    }
+}
+
+#[test]
 fn most_seeds_of_merges_succeed() {
     let seeds = seeds::of_suite("merged", 0);
     let mut ends = Vec::new();

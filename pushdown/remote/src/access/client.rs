@@ -17,6 +17,13 @@ pub enum Denied {
     /// No client has this token, or this certificate.
     #[error("the token or the certificate is not known")]
     Unknown,
+    /// The server does not ask clients who they are, and was called by a name: a web page may have
+    /// given its own name the address of the server.
+    #[error("a server that does not know its clients is named by its address, not as {host:?}")]
+    Host {
+        /// What it was called.
+        host: String,
+    },
     /// The client was removed, or its token or certificate replaced, since the request began.
     #[error("client {client} may no longer do anything")]
     Removed {

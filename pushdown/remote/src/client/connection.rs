@@ -23,13 +23,13 @@ use uuid::Uuid;
 
 use super::{
     Options, Shared, State, Watcher,
-    objects::PlainConnections,
+    objects::{Http1Connections, Http1Options},
     tag_file,
     transport::{self, Transport},
 };
 use crate::{
     address::Address,
-    error::{Error, with_causes},
+    error::{Denial, Error, with_causes},
     link::{Link, LinkLimit},
     protocol::{
         self, Ask, Health, Hello, Locate, Located, MESSAGE_BYTES_MAX, PROTOCOL_MAJOR,
@@ -53,7 +53,7 @@ pub(super) struct Connection {
     /// The channel of the client of Flight.
     transport: Transport,
     /// Connections for reads of objects, where there may be such ones.
-    plain: Option<Arc<PlainConnections>>,
+    http1: Option<Arc<Http1Connections>>,
     /// The run of the server.
     pub(super) instance: Bytes,
     /// The minor version of the server's protocol.
@@ -121,14 +121,18 @@ async fn try_open(
         protocol_minor: PROTOCOL_MINOR,
         format_major: FORMAT_MAJOR.into(),
     };
-    let refused = |status: Status| match status.code() {
-        Code::Unauthenticated | Code::PermissionDenied => {
-            Error::Denied { address: address.clone(), reason: status.message().to_owned() }
+    let refused = |status: Status| {
+        let (address, reason) = (address.clone(), status.message().to_owned());
+        match status.code() {
+            Code::Unauthenticated => Error::Denied { address, denial: Denial::Unknown { reason } },
+            Code::PermissionDenied => {
+                Error::Denied { address, denial: Denial::OutOfScope { reason } }
+            }
+            Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
+                Error::Refused { address, reason }
+            }
+            _ => unreachable(reason_of(&status)),
         }
-        Code::FailedPrecondition | Code::Unimplemented | Code::InvalidArgument => {
-            Error::Refused { address: address.clone(), reason: status.message().to_owned() }
-        }
-        _ => unreachable(reason_of(&status)),
     };
     let welcome: Welcome = act(&flight, action::CONNECT, &hello).await.map_err(refused)?;
     let uuid = Uuid::from_slice(&welcome.drive_uuid).unwrap_or_default();
@@ -141,7 +145,7 @@ async fn try_open(
     let connection = Connection {
         flight,
         transport: channel,
-        plain: plain_of(address, options),
+        http1: http1_of(address, options),
         instance: welcome.instance,
         protocol_minor: welcome.protocol_minor,
         generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
@@ -168,13 +172,17 @@ async fn try_open(
 
 /// Connections for reads of objects: over TCP, if it carries the bytes as they are and as fast as
 /// it can.
-fn plain_of(address: &Address, options: &Options) -> Option<Arc<PlainConnections>> {
+fn http1_of(address: &Address, options: &Options) -> Option<Arc<Http1Connections>> {
     let Address::Tcp(host_port) = address else { return None };
     let is_as_it_is = transport::tls_of(address, &options.security.tls).is_none();
     (is_as_it_is && options.link == LinkLimit::NONE).then(|| {
-        let token = options.security.token.clone();
-        let connections = PlainConnections::new(host_port.clone(), token, options.connect_timeout);
-        Arc::new(connections)
+        let options = Http1Options {
+            address: host_port.clone(),
+            token: options.security.token.clone(),
+            connect_timeout: options.connect_timeout,
+            silence_max: options.keep_alive_timeout,
+        };
+        Arc::new(Http1Connections::new(options))
     })
 }
 
@@ -219,8 +227,8 @@ impl Connection {
     }
 
     /// Connections for reads of objects, where there may be such ones.
-    pub(super) fn plain(&self) -> Option<&Arc<PlainConnections>> {
-        self.plain.as_ref()
+    pub(super) fn http1(&self) -> Option<&Arc<Http1Connections>> {
+        self.http1.as_ref()
     }
 
     pub(super) fn epoch(&self) -> u64 {
@@ -369,7 +377,10 @@ impl Connection {
             let ask = self.ask();
             let health = act::<Health>(&self.flight, action::HEALTH, &ask);
             match tokio::time::timeout(options.keep_alive_timeout, health).await {
-                Ok(Ok(health)) => self.note_epoch(health.epoch),
+                Ok(Ok(health)) => {
+                    self.note_epoch(health.epoch);
+                    self.http1.iter().for_each(|connections| connections.close_idle());
+                }
                 Ok(Err(status)) => {
                     return format!("the connection was lost: {}", reason_of(&status));
                 }

@@ -43,6 +43,8 @@ pub use applications::{
 };
 use connection::Connection;
 use meter::LinkMeter;
+#[cfg(feature = "fuzz")]
+pub(crate) use objects::{Http1Answer, read_head, request_of};
 pub use objects::{More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Reading};
 pub use transport::{Security, Tls, TlsOptions};
 

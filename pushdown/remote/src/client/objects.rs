@@ -4,9 +4,9 @@
 //! A request ends when the connection is lost, which the keep-alive notices; otherwise it takes as
 //! long as the server does.
 
+mod answer;
 mod error;
-mod incoming;
-mod plain;
+mod http1;
 mod streams;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -33,7 +33,9 @@ use crate::{
     },
 };
 pub use error::{ObjectError, ObjectErrorKind};
-pub(super) use plain::PlainConnections;
+#[cfg(feature = "fuzz")]
+pub(crate) use http1::{Answer as Http1Answer, read_head, request_of};
+pub(super) use http1::{Http1Connections, Http1Options};
 pub use streams::{ObjectUpload, Reading};
 
 type Result<T> = std::result::Result<T, ObjectError>;

@@ -9,8 +9,7 @@
 //! - The memory for a component or a body is taken from the server's before the bytes come, and
 //!   only within the limits of applications; that for an answer before it is sent.
 //! - Functions of the applications that block are called on threads of their own.
-//! - A call ends with the future that waits for it. Those for a schema, and of a dead letter that
-//!   is tried again, run to their end or their limits.
+//! - A call ends with the future that waits for it.
 
 mod answers;
 mod refusal;
@@ -28,7 +27,7 @@ use prost::Message;
 use tokio::sync::{broadcast::error::RecvError, mpsc};
 use tonic::Status;
 
-use super::{gate::Reach, incoming::Incoming, read};
+use super::{gate::Reach, read, upload::Upload};
 use crate::{
     protocol::{
         action,
@@ -40,6 +39,7 @@ use crate::{
     },
     results,
 };
+pub(crate) use answers::handler_of;
 pub use nearscan_applications::Applications;
 use refusal::{status_of, too_large};
 
@@ -157,7 +157,7 @@ impl Installed {
     pub(super) async fn install(
         &self,
         install: Install,
-        parts: Incoming,
+        parts: Upload,
         memory: &Arc<dyn Budget>,
     ) -> Result<Application, Status> {
         let applications = self.get()?;
@@ -178,7 +178,7 @@ impl Installed {
         &self,
         run: Run,
         reach: Reach,
-        parts: Incoming,
+        parts: Upload,
         memory: &Arc<dyn Budget>,
     ) -> Result<Bytes, Status> {
         let applications = self.get()?;
@@ -264,7 +264,7 @@ async fn change(applications: Applications, name: &str, body: &Bytes) -> Result<
                 let (length, limit) = (body.len() as u64, HANDLER_BYTES_MAX as u64);
                 return Err(too_large("the handler", length, limit));
             }
-            let (handler, beginning) = answers::handler_of(read(body)?)?;
+            let (handler, beginning) = handler_of(read(body)?)?;
             blocking(move || applications.register(handler, beginning)).await
         }
         action::HANDLER_UNREGISTER => {
@@ -327,7 +327,7 @@ async fn collect(
     what: &'static str,
     length: u64,
     limit: u64,
-    mut parts: Incoming,
+    mut parts: Upload,
     memory: &Arc<dyn Budget>,
 ) -> Result<(Vec<u8>, Reservation), Status> {
     if length > limit {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs the streams that put an object, and those of applications: installing, calling, tables and
-//! notices. Each is recorded when it begins and when it has ended, also if its client leaves.
+//! Runs the short calls, the streams that put an object, and those of applications: installing,
+//! calling, tables and notices. Each is recorded when it begins and when it has ended, also if its
+//! client leaves; what runs an application ends then.
 
 use std::{iter, pin::Pin, sync::Arc};
 
@@ -15,12 +16,13 @@ use super::{
     Served, Stage,
     command::Running,
     gate::{Admitted, Caller, Need},
-    incoming::Incoming,
     objects::Objects,
     session::WAITING_MESSAGES,
+    upload::Upload,
 };
 use crate::{
     protocol::{
+        action,
         applications::{Answered, Install, RUN, Run, Stream},
         objects::Put,
     },
@@ -41,6 +43,50 @@ pub(super) async fn to_its_end<T: Send + 'static>(
     ended.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
 }
 
+/// Waits for a call of an application, which is stopped when its client leaves or the server ends.
+/// That is recorded too.
+async fn while_wanted<T>(
+    served: &Served,
+    gone: oneshot::Receiver<()>,
+    call: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    tokio::select! {
+        answer = call => answer,
+        _ = gone => Err(left()),
+        () = served.reached(Stage::Ending) => Err(ending()),
+    }
+}
+
+/// Answers an action. It goes on to its end if its client leaves, unless it runs an application.
+pub(super) async fn act(
+    served: Arc<Served>,
+    name: &str,
+    admitted: Admitted,
+    answer: impl Future<Output = Result<Vec<u8>, Status>> + Send + 'static,
+) -> Result<Vec<u8>, Status> {
+    let runs_application = matches!(name, action::APP_SCHEMA | action::DEAD_LETTER_RETRY);
+    if runs_application && served.stage() > Stage::Serving {
+        return Err(ending());
+    }
+    // Dropped with this future, when the client leaves.
+    let (_here, gone) = oneshot::channel::<()>();
+    to_its_end(async move {
+        let answer = match runs_application {
+            true => {
+                let _running = Running::enter(&served);
+                while_wanted(&served, gone, answer).await
+            }
+            false => answer.await,
+        };
+        if admitted.is_change() {
+            served.applications.changed();
+        }
+        admitted.ended(&answer).await;
+        answer
+    })
+    .await
+}
+
 fn left() -> Status {
     Status::cancelled("the client has left")
 }
@@ -55,7 +101,7 @@ pub(super) async fn put(
     objects: Objects,
     caller: Caller,
     put: Put,
-    parts: Incoming,
+    parts: Upload,
 ) -> Result<PutResult, Status> {
     let mut admitted = caller.begin(Need::to_put(&put.name, STREAM_BYTES)).await?;
     let info = to_its_end(async move {
@@ -74,7 +120,7 @@ pub(super) async fn install(
     served: Arc<Served>,
     caller: Caller,
     install: Install,
-    parts: Incoming,
+    parts: Upload,
 ) -> Result<PutResult, Status> {
     let mut admitted = caller.begin(Need::to_install(&install.manifest, STREAM_BYTES)).await?;
     let installed = to_its_end(async move {
@@ -94,7 +140,7 @@ pub(super) async fn run(
     served: Arc<Served>,
     caller: Caller,
     run: Run,
-    parts: Incoming,
+    parts: Upload,
 ) -> Result<Answers<FlightData>, Status> {
     if served.stage() > Stage::Serving {
         return Err(ending());
@@ -106,11 +152,7 @@ pub(super) async fn run(
         let _running = Running::enter(&served);
         let length = run.length;
         let running = served.applications.run(run, admitted.reach(), parts, &served.budget);
-        let answer = tokio::select! {
-            answer = running => answer,
-            _ = gone => Err(left()),
-            () = served.reached(Stage::Ending) => Err(ending()),
-        };
+        let answer = while_wanted(&served, gone, running).await;
         admitted.moved(answer.as_ref().map_or(length, |answer| length + answer.len() as u64));
         admitted.ended(&answer).await;
         answer.map(|answer| (answer, admitted))

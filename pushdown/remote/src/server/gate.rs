@@ -8,7 +8,10 @@
 
 mod need;
 
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use tonic::{Request, Status};
 
@@ -60,9 +63,25 @@ fn status_of(denied: &Denied) -> Status {
     let text = denied.to_string();
     match denied {
         Denied::Anonymous | Denied::Unknown => Status::unauthenticated(text),
-        Denied::Removed { .. } | Denied::Scope { .. } => Status::permission_denied(text),
+        Denied::Removed { .. } | Denied::Scope { .. } | Denied::Host { .. } => {
+            Status::permission_denied(text)
+        }
         Denied::Requests { .. } | Denied::Bytes { .. } => Status::resource_exhausted(text),
     }
+}
+
+/// Where a request comes from.
+fn peer_of<T>(request: &Request<T>) -> String {
+    let peer = request.remote_addr();
+    peer.map_or_else(|| "local".to_owned(), |address| address.to_string())
+}
+
+/// Whether a host, perhaps with a port, is an address or this machine.
+fn is_address(host: &str) -> bool {
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    host.parse::<SocketAddr>().is_ok()
+        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+        || name == "localhost"
 }
 
 impl Gate {
@@ -86,12 +105,26 @@ impl Gate {
         request: &Request<T>,
         need: &Need,
     ) -> Result<Caller, Status> {
-        let peer = request.remote_addr();
-        let peer = peer.map_or_else(|| "local".to_owned(), |address| address.to_string());
+        let peer = peer_of(request);
         match self.known(request) {
             Ok(client) => Ok(Caller { gate: self.clone(), client, peer }),
             Err(denied) => Err(self.denied(need, "", &peer, denied).await),
         }
+    }
+
+    /// Admits a request of a client that calls the server by the name `host`. Where clients need
+    /// not say who they are, that is an address: see [`Denied::Host`].
+    pub(super) async fn admit_at<T>(
+        &self,
+        host: &str,
+        request: &Request<T>,
+        need: Need,
+    ) -> Result<Admitted, Status> {
+        if self.access.is_anyone() && !is_address(host) {
+            let denied = Denied::Host { host: host.to_owned() };
+            return Err(self.denied(&need, "", &peer_of(request), denied).await);
+        }
+        self.admit(request, need).await
     }
 
     /// Admits a request.
@@ -177,5 +210,25 @@ impl Admitted {
         let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed(reason) };
         let Self { gate, need, peer, client, _place } = self;
         drop(gate.record(need, client.name(), peer, outcome).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("127.0.0.1:7000", true)]
+    #[case("127.0.0.1", true)]
+    #[case("[::1]:7000", true)]
+    #[case("[::1]", true)]
+    #[case("localhost:7000", true)]
+    #[case("localhost.example:7000", false)]
+    #[case("example", false)]
+    #[case("", false)]
+    fn host_is_an_address_or_this_machine(#[case] host: &str, #[case] expected: bool) {
+        assert_eq!(is_address(host), expected);
     }
 }

@@ -15,12 +15,12 @@ mod command;
 mod download;
 mod flash;
 mod gate;
-mod incoming;
+mod http1;
 mod listener;
 mod objects;
-mod plain;
 mod service;
 mod session;
+mod upload;
 
 use std::{
     fmt,
@@ -59,8 +59,13 @@ use crate::{
 };
 pub use applications::Applications;
 use applications::Installed;
+#[cfg(all(feature = "fuzz", feature = "applications"))]
+pub(crate) use applications::handler_of;
 use download::WithDownloads;
 use gate::Gate;
+pub use http1::Http1Patience;
+#[cfg(feature = "fuzz")]
+pub(crate) use http1::{Request as Http1Request, head_of, refusal, take_head};
 pub use listener::Listener;
 use listener::Socket;
 use objects::Objects;
@@ -73,6 +78,8 @@ pub struct ServerOptions {
     pub keep_alive_interval: Duration,
     /// The time that it may take to answer; then its sessions end.
     pub keep_alive_timeout: Duration,
+    /// How long a client over HTTP/1.1 is waited for, which has no keep-alive.
+    pub http1_patience: Http1Patience,
     /// Time for running commands to end once the server is to stop, and again for the
     /// drive to shut down.
     pub grace: Duration,
@@ -137,6 +144,7 @@ impl Default for ServerOptions {
         Self {
             keep_alive_interval: Duration::from_secs(5),
             keep_alive_timeout: Duration::from_secs(10),
+            http1_patience: Http1Patience::default(),
             grace: Duration::from_secs(5),
             host_bytes_max: 4 << 30,
             store: None,
@@ -280,15 +288,16 @@ pub async fn serve(
         .then(|| tokio::spawn(flash::publish(Arc::clone(&drive), served.applications.clone())));
     let gate = Gate { access: Arc::clone(&options.access), audit: options.audit.clone() };
     let service = Service::new(Arc::clone(&served), gate);
-    let is_plain = options.tls.is_none() && options.link == LinkLimit::NONE;
+    let offers_http1 = options.tls.is_none() && options.link == LinkLimit::NONE;
     let (socket, socket_file) = listener.into_parts();
     let connections = match socket {
         Socket::Tcp(listener) => {
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            match is_plain && options.store.is_some() {
+            match offers_http1 && options.store.is_some() {
                 true => {
-                    let served = Arc::clone(&served);
-                    let incoming = plain::without_plain(served, service.clone(), incoming);
+                    let (served, patience) = (Arc::clone(&served), options.http1_patience);
+                    let incoming =
+                        http1::without_http1(served, service.clone(), patience, incoming);
                     tokio::spawn(accept(service, incoming, options.clone()))
                 }
                 false => tokio::spawn(accept(service, incoming, options.clone())),

@@ -21,12 +21,12 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     Served, Stage,
-    calls::{self, Answers, STREAM_BYTES, to_its_end},
+    calls::{self, Answers, STREAM_BYTES},
     gate::{Admitted, Gate, Need, Reach},
-    incoming::{Incoming, first},
     objects::{Objects, Opened, Parts},
     read,
     session::{Session, WAITING_MESSAGES},
+    upload::{Upload, first},
 };
 use crate::{
     convert::id_of,
@@ -189,18 +189,15 @@ impl Service {
         Arc::clone(&self.served)
     }
 
-    /// Whether clients need not say who they are.
-    pub(super) fn is_anonymous(&self) -> bool {
-        self.gate.access.is_anyone()
-    }
-
-    /// Opens an object to be read, as [`Service::download`] does.
+    /// Opens an object to be read, as [`Service::download`] does, for a client that calls the
+    /// server by the name `host`.
     pub(super) async fn open_object(
         &self,
         request: Request<Read>,
+        host: &str,
     ) -> Result<(Opened, Admitted), Status> {
         let need = Need::of_ticket(request.get_ref(), STREAM_BYTES);
-        let admitted = self.gate.admit(&request, need).await?;
+        let admitted = self.gate.admit_at(host, &request, need).await?;
         Ok((self.objects()?.open(request.into_inner()).await?, admitted))
     }
 
@@ -247,17 +244,10 @@ impl FlightService for Service {
         request: Request<Action>,
     ) -> Result<Response<Self::DoActionStream>, Status> {
         let admitted = self.gate.admit(&request, Need::of_action(request.get_ref())).await?;
-        let (service, action) = (self.clone(), request.into_inner());
-        let answer = to_its_end(async move {
-            let answer = service.answer(&action, admitted.reach()).await;
-            if admitted.is_change() {
-                service.served.applications.changed();
-            }
-            admitted.ended(&answer).await;
-            answer
-        })
-        .await;
-        let body = answer?.into();
+        let (service, action, reach) = (self.clone(), request.into_inner(), admitted.reach());
+        let (served, name) = (Arc::clone(&self.served), action.r#type.clone());
+        let answer = async move { service.answer(&action, reach).await };
+        let body = calls::act(served, &name, admitted, answer).await?.into();
         Ok(Response::new(stream::iter([Ok(arrow_flight::Result { body })]).boxed()))
     }
 
@@ -297,7 +287,7 @@ impl FlightService for Service {
                 Ok(Response::new(held(messages, admitted)))
             }
             RUN => {
-                let parts = Incoming::new(incoming);
+                let parts = Upload::new(incoming);
                 Ok(Response::new(calls::run(served, caller, read(&said)?, parts).await?))
             }
             other => Err(no_such(other, [SESSION, RUN])),
@@ -363,7 +353,7 @@ impl FlightService for Service {
         let caller = self.gate.caller(&request, &need).await?;
         let mut incoming = request.into_inner();
         let (descriptor, said) = first(&mut incoming).await?;
-        let (served, parts) = (Arc::clone(&self.served), Incoming::new(incoming));
+        let (served, parts) = (Arc::clone(&self.served), Upload::new(incoming));
         let result = match descriptor.as_str() {
             PUT => {
                 let objects = self.objects()?.clone();

@@ -9,7 +9,7 @@ use nearscan_drive::{Budget, FlashEvent};
 use tokio::sync::mpsc;
 use tonic::Status;
 
-use super::{gate::Reach, incoming::Incoming};
+use super::{gate::Reach, upload::Upload};
 use crate::protocol::applications::{Application, Call, Install, Run, Watch};
 
 /// The applications of a store, of which this program has none.
@@ -52,7 +52,7 @@ impl Installed {
     pub(super) async fn install(
         &self,
         _: Install,
-        _: Incoming,
+        _: Upload,
         _: &Arc<dyn Budget>,
     ) -> Result<Application, Status> {
         without()
@@ -62,7 +62,7 @@ impl Installed {
         &self,
         _: Run,
         _: Reach,
-        _: Incoming,
+        _: Upload,
         _: &Arc<dyn Budget>,
     ) -> Result<Bytes, Status> {
         without()

@@ -99,7 +99,8 @@ fn client_does_to_applications_what_its_scopes_allow_and_no_more() {
         &server.served.address,
         Options { security: Security { token: Some(installer), tls: Tls::Beyond }, ..options() },
     );
-    assert!(refused.unwrap_err().to_string().contains("lacks the scope read"));
+    let refused = refused.unwrap_err();
+    assert!(refused.detail().unwrap().contains("lacks the scope read"), "{refused}");
     let text = std::fs::read_to_string(file.with_extension("audit")).unwrap();
     let has =
         |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));

@@ -12,7 +12,6 @@ use nearscan_remote::{
     ApplicationError, ApplicationErrorKind as Kind, Options, RemoteApplications, RemoteDrive,
     Security, ServerOptions, Tls,
     applications::{Beginning, Handler, Package, Replace, State},
-    audit::Audit,
 };
 use nearscan_store::{CollectionPath, Quota, Store};
 use rstest::rstest;
@@ -232,49 +231,6 @@ fn table_is_read_to_its_end_and_its_call_is_stopped_when_it_is_left() {
         let mut none = applications.table("none", &[]).await.unwrap();
         assert_eq!(none.next().await.unwrap_err().kind, Kind::NotFound);
     });
-}
-
-#[test]
-fn call_ends_when_its_client_leaves() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("audit");
-    let audit = Some(Arc::new(Audit::open(&log).unwrap()));
-    let options = ApplicationOptions { calls_max: 1, ..ApplicationOptions::default() };
-    let server =
-        WithApplications::with(options, ServerOptions { audit, ..ServerOptions::default() });
-    let drive = server.connect();
-    wait(async {
-        let applications = drive.applications();
-        let limits = "deadline_ms = 300000\nfuel = 1000000000000";
-        let slow = guest("command", "(loop (br 0)) (unreachable)", "");
-        let slow = package(manifest("slow", "command", limits), slow);
-        applications.install(slow, Replace::Never).await.unwrap();
-        applications.start("slow").await.unwrap();
-        let quick = manifest("quick", "command", "deadline_ms = 1000");
-        let quick = package(quick, guest("command", ECHO, ""));
-        applications.install(quick, Replace::Never).await.unwrap();
-        applications.start("quick").await.unwrap();
-        let running = {
-            let applications = applications.clone();
-            tokio::spawn(async move { run(&applications, "slow", b"").await })
-        };
-        // It waits for its place as long as its deadline.
-        loop {
-            match run(&applications, "quick", b"").await {
-                Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
-                Err(error) => {
-                    assert_eq!(error.kind, Kind::Busy, "{error}");
-                    break;
-                }
-            }
-        }
-        running.abort();
-        assert!(running.await.unwrap_err().is_cancelled());
-        assert_eq!(run(&applications, "quick", b"here").await.unwrap(), b"here");
-    });
-    let log = std::fs::read_to_string(log).unwrap();
-    let is_left = |line: &str| line.contains("\"slow\"") && line.contains("the client has left");
-    assert!(log.lines().any(is_left), "{log}");
 }
 
 #[test]

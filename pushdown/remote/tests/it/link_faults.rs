@@ -16,8 +16,8 @@ use nearscan_drive::{
 use nearscan_emulator::{Config, Emulator, Profile};
 use nearscan_links::{After, Direction, Fault, Link, Place as Frame, Strike};
 use nearscan_remote::{
-    Address, Error, ObjectError, ObjectErrorKind, Options, RemoteDrive, ServerOptions,
-    access::Access,
+    Address, Error, Http1Patience, ObjectError, ObjectErrorKind, Options, RemoteDrive,
+    ServerOptions, access::Access,
 };
 use nearscan_store::{CollectionPath, Condition, Quota, Store};
 use rstest::rstest;
@@ -32,7 +32,7 @@ use crate::{
 const HOST_BYTES: u64 = 1 << 30;
 
 /// Bytes of the object that is put: several parts of a stream, and more than its window.
-const OBJECT_BYTES: usize = 9 << 20;
+pub(crate) const OBJECT_BYTES: usize = 9 << 20;
 
 /// Rows of the file that commands read: results of several parts.
 const ROWS: u32 = 200_000;
@@ -42,13 +42,13 @@ const PLACES_DENSE: u64 = 24;
 const PLACES_APART: u64 = 3;
 
 /// Places at most: a walk that meets more does not end.
-const PLACES_MAX: u64 = 1 << 20;
+pub(crate) const PLACES_MAX: u64 = 1 << 20;
 
 /// Time that a run may take: the time of the keep-alive for each of its steps, on a busy machine.
-const RUN_MAX: Duration = Duration::from_secs(30);
+pub(crate) const RUN_MAX: Duration = Duration::from_secs(30);
 
 /// A server of an emulated drive and a store, for all runs of a walk.
-struct Bench {
+pub(crate) struct Bench {
     served: Served,
     drive: Arc<Counted>,
     store: Store,
@@ -60,7 +60,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Place::new(Way::Tcp);
         let store = Store::open(&place.folder.path().join("store")).unwrap();
         let collection = CollectionPath::in_default("c").unwrap();
@@ -80,6 +80,10 @@ impl Bench {
             keep_alive_interval: Duration::from_millis(100),
             keep_alive_timeout: Duration::from_millis(400),
             grace: Duration::from_secs(1),
+            http1_patience: Http1Patience {
+                request: Duration::from_secs(2),
+                taking: Duration::from_millis(600),
+            },
             host_bytes_max: HOST_BYTES,
             access: Arc::clone(&access),
             store: Some(store.clone()),
@@ -89,7 +93,7 @@ impl Bench {
         Self { served, drive, store, access, collection, sample, version }
     }
 
-    fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         let Address::Tcp(address) = &self.served.address else { panic!("{}", self.served.address) };
         address.parse().unwrap()
     }
@@ -102,7 +106,7 @@ impl Bench {
     }
 
     /// Waits until nothing is left of a client, and removes its objects.
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         eventually("no session and no command is left", || self.drive.is_idle());
         let client = self.access.authenticate(None, None).unwrap();
         eventually("its places are free", || client.enter(u64::MAX).is_ok());
@@ -116,7 +120,7 @@ impl Bench {
     }
 
     /// Checks that the object is whole, or not there if it may not be.
-    fn check_object(&self, was_put: bool, bytes: &[u8]) {
+    pub(crate) fn check_object(&self, was_put: bool, bytes: &[u8]) {
         let path = self.collection.object("put").unwrap();
         match self.store.reader(&path) {
             Ok(reader) => assert!(reader.read_all().unwrap() == bytes, "an object is not whole"),
@@ -127,7 +131,7 @@ impl Bench {
 }
 
 /// Options under which a silent server is given up soon; none is while a link is only late.
-fn options(fault: Fault) -> Options {
+pub(crate) fn options(fault: Fault) -> Options {
     let patience = match fault {
         Fault::Closes | Fault::FallsSilent => Duration::from_millis(600),
         Fault::IsLate(_) => Duration::from_secs(20),
@@ -145,7 +149,7 @@ fn options(fault: Fault) -> Options {
 
 /// What came of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(crate) enum End {
     Right,
     /// The server is gone, which it says.
     Gone,
@@ -158,7 +162,7 @@ fn of_refusal(refusal: &Refusal) -> End {
     }
 }
 
-fn of_error(error: &ObjectError) -> End {
+pub(crate) fn of_error(error: &ObjectError) -> End {
     match error.kind {
         ObjectErrorKind::Unreachable if !error.reason.is_empty() => End::Gone,
         _ => panic!("{error:?}"),
@@ -208,7 +212,7 @@ fn scan(drive: &RemoteDrive, bench: &Bench, server: &Address) -> End {
 }
 
 /// Puts an object and reads it.
-fn put_and_read(drive: &RemoteDrive, bench: &Bench, bytes: &[u8]) -> End {
+pub(crate) fn put_and_read(drive: &RemoteDrive, bench: &Bench, bytes: &[u8]) -> End {
     let (objects, path) = (drive.objects(), bench.collection.object("put").unwrap());
     let put = wait(objects.put(&path, bytes.to_vec().into(), Condition::Absent));
     bench.check_object(put.is_ok(), bytes);
@@ -263,6 +267,14 @@ fn run(bench: &Bench, fault: Fault, frame: Frame, after: After, bytes: &[u8]) ->
     has_struck
 }
 
+/// The place that is struck after another one.
+pub(crate) fn behind(number: u64) -> u64 {
+    match number < PLACES_DENSE {
+        true => number + 1,
+        false => number + 1 + number / PLACES_APART,
+    }
+}
+
 #[rstest]
 fn every_message_may_be_the_last_or_late_and_nothing_is_wrong_or_left(
     #[values(Fault::Closes, Fault::FallsSilent, Fault::IsLate(Duration::from_millis(150)))]
@@ -279,10 +291,7 @@ fn every_message_may_be_the_last_or_late_and_nothing_is_wrong_or_left(
             break;
         }
         struck += 1;
-        number += match number < PLACES_DENSE {
-            true => 1,
-            false => 1 + number / PLACES_APART,
-        };
+        number = behind(number);
     }
     assert!(struck > PLACES_DENSE, "only {struck} messages were struck");
 }

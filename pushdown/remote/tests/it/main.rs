@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a panic shows where")]
 
 mod application_access;
+mod application_calls;
 mod application_events;
 mod applications;
 mod bench;
@@ -14,6 +15,8 @@ mod dead_peers;
 #[path = "../../../applications/tests/it/guest.rs"]
 mod guest;
 mod host;
+mod http1;
+mod http1_faults;
 mod in_store;
 mod lifecycle;
 mod link;
@@ -21,5 +24,4 @@ mod link_faults;
 mod listener;
 mod messages;
 mod objects;
-mod plain;
 mod security;

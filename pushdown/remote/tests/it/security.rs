@@ -6,8 +6,8 @@ use std::{path::Path, sync::Arc};
 use nearscan_cpu::CpuDrive;
 use nearscan_drive::Drive;
 use nearscan_remote::{
-    Address, Allowed, Error, Exposure, LinkLimit, Listener, ObjectErrorKind, Options, RemoteDrive,
-    Security, ServerOptions, ServerTls, Tls, TlsOptions,
+    Address, Allowed, Denial, Error, Exposure, LinkLimit, Listener, ObjectErrorKind, Options,
+    RemoteDrive, Security, ServerOptions, ServerTls, Tls, TlsOptions,
     access::{Access, Scope},
     audit::Audit,
     serve,
@@ -85,8 +85,7 @@ fn client_does_what_its_scopes_allow_and_no_more() {
     assert_eq!(container(&writer), ObjectErrorKind::Refused);
     assert!(writer.reset().is_err());
     admin.reset().unwrap();
-    let denied = with("nsd_0").unwrap_err();
-    assert!(matches!(denied, Error::Denied { .. }), "{denied}");
+    assert!(is_unknown(&with("nsd_0").unwrap_err()));
     let log = std::fs::read_to_string(file.with_extension("audit")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     let has =
@@ -96,6 +95,35 @@ fn client_does_what_its_scopes_allow_and_no_more() {
     assert!(has(&["writer", "nearscan.put", "default/c/a", "done", "\"bytes\":9}"]), "{log}");
     assert!(has(&["admin", "nearscan.reset", "done"]), "{log}");
     assert!(!log.contains("nsd_"), "{log}");
+}
+
+fn is_unknown(error: &Error) -> bool {
+    matches!(error, Error::Denied { denial: Denial::Unknown { .. }, .. })
+}
+
+#[test]
+fn client_that_is_not_known_is_told_something_else_than_one_without_the_scope() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("access.toml");
+    let writer = Access::grant(&file, "writer", [Scope::Write].into_iter().collect()).unwrap();
+    let certificates = Certificates::make();
+    let server = secured(&file, &certificates);
+    let address = &server.served.address;
+    let with = |token| {
+        connect(address, Security { token, tls: Tls::On(trusting(&certificates)) }).unwrap_err()
+    };
+    let parts = |error: &Error| {
+        (error.to_string(), error.detail().unwrap().to_owned(), error.hint().unwrap())
+    };
+    let (primary, detail, hint) = parts(&with(None));
+    assert_eq!(primary, format!("{address} does not know this client"));
+    assert_eq!(detail, "a token or a certificate is needed");
+    assert!(hint.contains("token_file=FILE"), "{hint}");
+    let (primary, detail, hint) = parts(&with(Some(writer.reveal())));
+    let expected = "knows this client, which may not connect: that needs the scope read";
+    assert_eq!(primary, format!("{address} {expected}"));
+    assert_eq!(detail, "client writer lacks the scope read");
+    assert!(hint.contains("access file"), "{hint}");
 }
 
 #[test]
@@ -116,8 +144,7 @@ fn client_is_known_by_its_certificate() {
     let client = &certificates.client;
     let identity = (client.certificate.clone().into(), client.key.clone().into());
     with(Some(identity)).unwrap();
-    let denied = with(None).unwrap_err();
-    assert!(matches!(denied, Error::Denied { .. }), "{denied}");
+    assert!(is_unknown(&with(None).unwrap_err()));
     // One that another authority has signed never gets as far.
     let other = Certificates::make().client;
     let unknown = with(Some((other.certificate.into(), other.key.into()))).unwrap_err();
@@ -215,7 +242,7 @@ fn client_that_is_not_known_learns_nothing() {
     let place = crate::bench::Place::new(Way::Unix);
     let served = Served::with(Arc::new(drive), place, options);
     let denied = connect(&served.address, Security::default()).unwrap_err();
-    assert!(denied.to_string().contains("a token or a certificate is needed"), "{denied}");
+    assert_eq!(denied.detail(), Some("a token or a certificate is needed"), "{denied}");
 }
 
 #[test]

@@ -10,16 +10,19 @@ use nearscan_store::{Condition, ObjectInfo, ObjectPath};
 use prost::Message;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Status;
+use tonic::{Code, Status};
 
 use super::{
     ObjectError, Objects, Result,
-    incoming::{Incoming, Pieces},
+    answer::{AnswerMessages, Pieces},
+    http1::Http1Reading,
     info_of,
-    plain::PlainReading,
 };
 use crate::{
-    client::{Shared, connection::Connection},
+    client::{
+        Shared,
+        connection::{Connection, NoAnswer},
+    },
     convert::objects::expected_of,
     protocol::{
         PUT,
@@ -37,6 +40,8 @@ pub struct Reading {
     info: ObjectInfo,
     connection: Arc<Connection>,
     source: Source,
+    /// The first byte, if they are of one range.
+    start: u64,
     /// Bytes that have not come.
     missing: u64,
     /// Told how long all of them took.
@@ -49,11 +54,11 @@ pub struct Reading {
 #[derive(Debug)]
 enum Source {
     Flight {
-        incoming: Incoming,
+        messages: AnswerMessages,
         /// What has come of a message and was not taken.
         pieces: Pieces,
     },
-    Plain(PlainReading),
+    Http1(Http1Reading),
 }
 
 impl Source {
@@ -61,29 +66,36 @@ impl Source {
         connection: &Connection,
         read: &Read,
     ) -> std::result::Result<(InfoMessage, Self), Status> {
-        if let Some(connections) = connection.plain()
+        if let Some(connections) = connection.http1()
             && let Some((info, reading)) = connections.read(read).await?
         {
-            return Ok((info, Self::Plain(reading)));
+            return Ok((info, Self::Http1(reading)));
         }
+        Self::open_flight(connection, read).await
+    }
+
+    async fn open_flight(
+        connection: &Connection,
+        read: &Read,
+    ) -> std::result::Result<(InfoMessage, Self), Status> {
         let ticket = Ticket { ticket: read.encode_to_vec().into() };
-        let mut incoming = Incoming::open(connection.transport(), ticket).await?;
-        let first = incoming.message().await?;
+        let mut messages = AnswerMessages::open(connection.transport(), ticket).await?;
+        let first = messages.message().await?;
         let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
         let info = InfoMessage::decode(first.metadata);
         let info = info.map_err(|error| Status::internal(error.to_string()))?;
-        Ok((info, Self::Flight { incoming, pieces: Pieces::default() }))
+        Ok((info, Self::Flight { messages, pieces: Pieces::default() }))
     }
 
     /// The next bytes; none after the last.
     async fn next(&mut self) -> std::result::Result<Option<Bytes>, Status> {
         match self {
-            Self::Plain(reading) => reading.next().await,
-            Self::Flight { incoming, pieces } => loop {
+            Self::Http1(reading) => reading.next().await,
+            Self::Flight { messages, pieces } => loop {
                 if let Some(piece) = pieces.pop() {
                     return Ok(Some(piece));
                 }
-                let Some(message) = incoming.message().await? else { return Ok(None) };
+                let Some(message) = messages.message().await? else { return Ok(None) };
                 let values = message.values();
                 *pieces = values.map_err(|error| Status::internal(error.to_string()))?;
             },
@@ -121,6 +133,7 @@ impl Objects {
         let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
         let all = lengths.fold(0, u64::saturating_add);
         let is_whole = ranges.is_empty();
+        let start = ranges.first().map_or(0, |range| range.start);
         let read = Read { name: ObjectName::from(path), version, ranges, stream: None };
         let connection = self.connection()?;
         let watch = Stopwatch::start();
@@ -128,12 +141,12 @@ impl Objects {
         let info = info_of(info)?;
         let missing = if is_whole { info.length } else { all };
         let (shared, length) = (Arc::clone(&self.shared), missing);
-        if let Source::Plain(reading) = &source
+        if let Source::Http1(reading) = &source
             && reading.missing() != missing
         {
             return Err(ObjectError::nonsense(&"the answer has another length than was asked for"));
         }
-        Ok(Reading { info, connection, source, missing, shared, length, watch })
+        Ok(Reading { info, connection, source, start, missing, shared, length, watch })
     }
 
     /// Begins to write an object as a whole. Its collection is made if there is none.
@@ -196,7 +209,16 @@ impl Reading {
     /// # Errors
     /// If the connection is lost, or the server cannot read.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        let bytes = self.connection.unless_lost(self.source.next()).await?;
+        let bytes = match self.connection.unless_lost(self.source.next()).await {
+            Err(NoAnswer::Status(status))
+                if status.code() == Code::Unavailable
+                    && matches!(self.source, Source::Http1(_)) =>
+            {
+                self.go_on_by_flight().await?;
+                self.connection.unless_lost(self.source.next()).await?
+            }
+            bytes => bytes?,
+        };
         let Some(bytes) = bytes else {
             return match self.missing {
                 0 => Ok(None),
@@ -212,6 +234,20 @@ impl Reading {
             self.shared.meter.observe(self.length, self.watch.elapsed());
         }
         Ok(Some(bytes))
+    }
+}
+
+impl Reading {
+    /// Asks for the bytes that have not come over the connection whose keep-alive watches the
+    /// server. They are of one range, since others are not read over HTTP/1.1.
+    async fn go_on_by_flight(&mut self) -> Result<()> {
+        let start = self.start + (self.length - self.missing);
+        let range = messages::Range { start, end: start + self.missing };
+        let (name, version) = (ObjectName::from(&self.info.path), Some(self.info.version));
+        let read = Read { name, version, ranges: vec![range], stream: None };
+        let opening = Source::open_flight(&self.connection, &read);
+        (_, self.source) = self.connection.unless_lost(opening).await?;
+        Ok(())
     }
 }
 

@@ -82,9 +82,11 @@ fn kind_of(kind: messages::Kind) -> Result<Kind, Status> {
 }
 
 /// The handler that a client describes, and the events with which it begins.
-pub(super) fn handler_of(register: Register) -> Result<(Handler, Beginning), Status> {
+pub(crate) fn handler_of(register: Register) -> Result<(Handler, Beginning), Status> {
     let Register { name, application, filter, after } = register;
-    let kinds = filter.kinds().map(kind_of).collect::<Result<_, _>>()?;
+    // One that this server does not know is an error too: the handler would miss its events.
+    let known = |kind: &i32| messages::Kind::try_from(*kind).unwrap_or(messages::Kind::Unknown);
+    let kinds = filter.kinds.iter().map(known).map(kind_of).collect::<Result<_, _>>()?;
     let messages::Filter { collection, prefix, suffixes, application: of, name: named, .. } =
         filter;
     let filter = Filter { kinds, collection, prefix, suffixes, application: of, name: named };
@@ -190,5 +192,26 @@ impl From<&What> for messages::What {
             What::Missed { up_to } => Self::Forgotten(*up_to),
             What::Failed { reason } => Self::Failed(short(reason)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::known(&[1, 7], true)]
+    #[case::none(&[0, 1], false)]
+    #[case::of_a_later_version(&[1, 115], false)]
+    fn handler_of_a_kind_that_is_not_known_is_refused(
+        #[case] kinds: &[i32],
+        #[case] expected: bool,
+    ) {
+        let filter = messages::Filter { kinds: kinds.to_vec(), ..messages::Filter::default() };
+        let register = Register { filter, ..Register::default() };
+        let found = handler_of(register).map(|(handler, _)| handler.filter.kinds.len());
+        assert_eq!(found.is_ok_and(|count| count == kinds.len()), expected);
     }
 }

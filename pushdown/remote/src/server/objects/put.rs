@@ -13,7 +13,7 @@ use super::{Objects, blocking};
 use crate::{
     convert::objects::condition_of,
     protocol::objects::{ObjectInfo as InfoMessage, Put},
-    server::incoming::Incoming,
+    server::upload::Upload,
 };
 
 impl Objects {
@@ -21,7 +21,7 @@ impl Objects {
     pub(in crate::server) async fn put(
         &self,
         put: Put,
-        mut parts: Incoming,
+        mut parts: Upload,
     ) -> Result<InfoMessage, Status> {
         let store = self.store.clone();
         let mut writer = blocking(move || begin(&store, &put)).await?;

@@ -45,9 +45,9 @@ async fn next(incoming: &mut Streaming<FlightData>) -> Result<FlightData, Status
     message.ok_or_else(|| Status::invalid_argument("a stream begins with its terms"))
 }
 
-/// The bytes of a stream behind its first words.
+/// The bytes that a client uploads: those of a stream behind its first words.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct Upload {
     stream: Streaming<FlightData>,
     /// Bytes that came.
     length: u64,
@@ -55,7 +55,7 @@ pub(super) struct Incoming {
     is_finished: bool,
 }
 
-impl Incoming {
+impl Upload {
     pub(super) fn new(stream: Streaming<FlightData>) -> Self {
         Self { stream, length: 0, is_finished: false }
     }

@@ -40,7 +40,7 @@ pub(super) struct Message {
 
 /// The messages of an answer.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct AnswerMessages {
     body: Body,
     received: Pieces,
 }
@@ -112,7 +112,7 @@ impl Buf for Pieces {
     }
 }
 
-impl Incoming {
+impl AnswerMessages {
     /// Asks for what a ticket stands for.
     pub(super) async fn open(mut transport: Transport, ticket: Ticket) -> Result<Self, Status> {
         let length = ticket.encoded_len();
@@ -268,7 +268,7 @@ mod tests {
         Frame::trailers(trailers)
     }
 
-    fn incoming(bytes: &[u8], sizes: &[usize], end: Option<Frame<Bytes>>) -> Incoming {
+    fn answer(bytes: &[u8], sizes: &[usize], end: Option<Frame<Bytes>>) -> AnswerMessages {
         let mut bytes = Bytes::copy_from_slice(bytes);
         let mut frames = VecDeque::new();
         for size in sizes.iter().cycle() {
@@ -278,7 +278,7 @@ mod tests {
             }
         }
         frames.extend(end);
-        Incoming { body: Body::new(Frames(frames)), received: Pieces::default() }
+        AnswerMessages { body: Body::new(Frames(frames)), received: Pieces::default() }
     }
 
     fn encoded(messages: &[FlightData]) -> Vec<u8> {
@@ -292,10 +292,10 @@ mod tests {
     }
 
     /// All bytes that come, and how it ended.
-    fn read(mut incoming: Incoming) -> (Vec<u8>, Vec<u8>, Result<(), Status>) {
+    fn read(mut answer: AnswerMessages) -> (Vec<u8>, Vec<u8>, Result<(), Status>) {
         let (mut metadata, mut bytes) = (Vec::new(), Vec::new());
         let ended = futures::executor::block_on(async {
-            while let Some(message) = incoming.message().await? {
+            while let Some(message) = answer.message().await? {
                 metadata.extend_from_slice(&message.metadata);
                 let mut values = message.values().unwrap();
                 while let Some(piece) = values.pop() {
@@ -319,7 +319,7 @@ mod tests {
             messages[0].data_header = Bytes::new();
             messages.extend(parts.iter().map(|part| results::part(part).unwrap()));
             let (metadata, bytes, end) =
-                read(incoming(&encoded(&messages), &sizes, Some(ended(Code::Ok))));
+                read(answer(&encoded(&messages), &sizes, Some(ended(Code::Ok))));
             prop_assert!(end.is_ok());
             prop_assert_eq!(metadata, b"head");
             prop_assert_eq!(bytes, parts.concat());
@@ -329,9 +329,9 @@ mod tests {
     #[test]
     fn bytes_are_parts_of_what_was_received() {
         let sent = encoded(&[results::part(&[9; 1000]).unwrap()]);
-        let mut incoming = incoming(&sent, &[sent.len()], Some(ended(Code::Ok)));
+        let mut messages = answer(&sent, &[sent.len()], Some(ended(Code::Ok)));
         futures::executor::block_on(async {
-            let message = incoming.message().await.unwrap().unwrap();
+            let message = messages.message().await.unwrap().unwrap();
             let all = message.body.pieces[0].as_ptr_range();
             let piece = message.values().unwrap().pop().unwrap();
             assert_eq!(piece.len(), 1000);
@@ -350,7 +350,7 @@ mod tests {
         let mut sent = vec![0];
         sent.extend_from_slice(&u32::try_from(fields.len()).unwrap().to_be_bytes());
         sent.extend_from_slice(&fields);
-        let (_, bytes, end) = read(incoming(&sent, &[7], Some(ended(Code::Ok))));
+        let (_, bytes, end) = read(answer(&sent, &[7], Some(ended(Code::Ok))));
         assert!(end.is_ok());
         assert_eq!(bytes, b"bytes");
     }
@@ -362,18 +362,18 @@ mod tests {
     #[case::group(&[0, 0, 0, 0, 1, 0x0b], Code::Internal)]
     #[case::within_a_message(&[0, 0, 0, 0, 9, 1], Code::Internal)]
     fn message_that_cannot_be_read_is_an_error(#[case] sent: &[u8], #[case] code: Code) {
-        let (_, _, end) = read(incoming(sent, &[3], Some(ended(Code::Ok))));
+        let (_, _, end) = read(answer(sent, &[3], Some(ended(Code::Ok))));
         assert_eq!(end.unwrap_err().code(), code);
     }
 
     #[test]
     fn end_of_an_answer_is_that_of_its_status() {
         let sent = encoded(&[results::part(b"bytes").unwrap()]);
-        let (_, bytes, end) = read(incoming(&sent, &[64], Some(ended(Code::Aborted))));
+        let (_, bytes, end) = read(answer(&sent, &[64], Some(ended(Code::Aborted))));
         let status = end.unwrap_err();
         assert_eq!((status.code(), status.message()), (Code::Aborted, "so it ended"));
         assert_eq!(bytes, b"bytes");
-        let (_, _, end) = read(incoming(&sent, &[64], None));
+        let (_, _, end) = read(answer(&sent, &[64], None));
         assert_eq!(end.unwrap_err().code(), Code::Unavailable);
     }
 }

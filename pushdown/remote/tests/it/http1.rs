@@ -10,8 +10,9 @@ use std::{
 };
 
 use bytes::Bytes;
+use nearscan_drive::clock::{self, Stopwatch};
 use nearscan_remote::{
-    LinkLimit, Options, RemoteDrive, Security, ServerOptions,
+    Http1Patience, LinkLimit, Options, RemoteDrive, Security, ServerOptions,
     access::{Access, Scope},
     audit::Audit,
 };
@@ -19,9 +20,12 @@ use nearscan_store::{Condition, Quota};
 use rstest::rstest;
 
 use crate::{
-    bench::{Way, options, wait},
+    bench::{Way, eventually, options, wait},
     objects::{WithObjects, noise, object, read_all},
 };
+
+/// The end of a header and of the head that it is the last of.
+const END: &[u8] = b"\r\n\r\n";
 
 /// A connection, and what was received over it.
 struct Connection(BufReader<TcpStream>);
@@ -46,7 +50,11 @@ impl Connection {
     }
 
     fn send(&mut self, text: &str) -> Answer {
-        self.0.get_mut().write_all(text.as_bytes()).unwrap();
+        self.send_bytes(text.as_bytes())
+    }
+
+    fn send_bytes(&mut self, bytes: &[u8]) -> Answer {
+        self.0.get_mut().write_all(bytes).unwrap();
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             assert!(self.0.read_line(&mut head).unwrap() > 0, "it was closed after {head:?}");
@@ -146,11 +154,19 @@ fn request_that_is_not_understood_closes_the_connection() {
 }
 
 #[test]
-fn web_page_with_a_name_of_its_own_reads_nothing() {
-    let server = with_object(&noise(10), ServerOptions::default());
+fn web_page_with_a_name_of_its_own_reads_nothing_and_is_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit");
+    let audit = Some(Arc::new(Audit::open(&log).unwrap()));
+    let server = with_object(&noise(10), ServerOptions { audit, ..ServerOptions::default() });
     let text = "GET /objects/default/c/a/b%20c HTTP/1.1\r\nHost: example.com\r\n\r\n";
     let answer = Connection::open(&server).send(text);
     assert_eq!((answer.status.as_str(), answer.body.len()), ("HTTP/1.1 403 Forbidden", 0));
+    let log = std::fs::read_to_string(log).unwrap();
+    let [line] = &log.lines().collect::<Vec<_>>()[..] else { panic!("{log}") };
+    for part in ["\"peer\":\"127.0.0.1:", "\"nearscan.get\"", "\"denied\"", "example.com"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
 }
 
 #[test]
@@ -174,6 +190,9 @@ fn client_has_to_say_who_it_is_and_is_recorded() {
     assert_eq!(connection.ask(path, "").status, "HTTP/1.1 401 Unauthorized");
     let with = |token: &str| format!("Authorization: Bearer {token}\r\n");
     assert_eq!(connection.ask(path, &with("nsd_0")).status, "HTTP/1.1 401 Unauthorized");
+    let garbage = [&b"GET /objects/default/c/a HTTP/1.1\r\nAuthorization: "[..], &[0xe4], END];
+    let garbage = connection.send_bytes(&garbage.concat());
+    assert_eq!(garbage.status, "HTTP/1.1 401 Unauthorized");
     assert_eq!(connection.ask(path, &with(&writer)).status, "HTTP/1.1 403 Forbidden");
     // Who is known may use any name of the server.
     let text = format!("GET {path} HTTP/1.1\r\nHost: example.com\r\n{}\r\n", with(&reader));
@@ -187,8 +206,61 @@ fn client_has_to_say_who_it_is_and_is_recorded() {
     let log = std::fs::read_to_string(log).unwrap();
     let denied =
         log.lines().filter(|line| line.contains("nearscan.get") && line.contains("denied"));
-    assert_eq!(denied.count(), 4, "{log}");
+    assert_eq!(denied.count(), 5, "{log}");
     assert!(!log.contains("nsd_"), "{log}");
+}
+
+/// Patience for the tests: far more than an answer takes.
+const SHORT: Http1Patience =
+    Http1Patience { request: Duration::from_millis(400), taking: Duration::from_millis(400) };
+
+#[rstest]
+#[case::nothing("")]
+#[case::part_of_a_head("GET /objects/default/c/a HTTP/1.1\r\n")]
+fn connection_without_a_whole_request_is_closed(#[case] begun: &str) {
+    let options = ServerOptions { http1_patience: SHORT, ..ServerOptions::default() };
+    let server = with_object(&noise(10), options);
+    let mut connection = Connection::open(&server);
+    connection.0.get_mut().write_all(begun.as_bytes()).unwrap();
+    assert!(connection.is_closed());
+    let mut used = Connection::open(&server);
+    assert!(used.ask("/objects/default/c/a/b%20c", "").body == noise(10));
+    used.0.get_mut().write_all(begun.as_bytes()).unwrap();
+    assert!(used.is_closed());
+}
+
+#[test]
+fn head_that_comes_in_drops_is_waited_for_no_longer_than_another() {
+    let options = ServerOptions { http1_patience: SHORT, ..ServerOptions::default() };
+    let server = with_object(&noise(10), options);
+    let mut connection = Connection::open(&server);
+    let watch = Stopwatch::start();
+    // Each drop comes in time for itself.
+    let mut drops = b"GET /objects/default/c/a HTTP/1.1\r\n".iter().cycle();
+    while connection.0.get_mut().write_all(&[*drops.next().unwrap()]).is_ok() {
+        assert!(watch.elapsed() < nearscan_conformance::sample::PATIENCE, "it is never closed");
+        clock::pause(SHORT.request / 8);
+    }
+}
+
+#[test]
+fn client_that_takes_nothing_loses_its_place() {
+    let access = Arc::new(Access::anyone());
+    let options = ServerOptions {
+        http1_patience: SHORT,
+        access: Arc::clone(&access),
+        ..ServerOptions::default()
+    };
+    let server = with_object(&noise(64 << 20), options);
+    let mut connection = Connection::open(&server);
+    let request = b"GET /objects/default/c/a/b%20c HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    connection.0.get_mut().write_all(request).unwrap();
+    let mut head = String::new();
+    connection.0.read_line(&mut head).unwrap();
+    assert_eq!(head, "HTTP/1.1 200 OK\r\n");
+    let client = access.authenticate(None, None).unwrap();
+    assert!(client.enter(u64::MAX).is_err(), "the request holds its bytes");
+    eventually("its place is free", || client.enter(u64::MAX).is_ok());
 }
 
 /// It passes all connections on, as servers of before do.
