@@ -32,6 +32,13 @@ pub(crate) struct Process(pub(crate) Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Process {
+    /// Kills it (SIGKILL), and waits until it is gone.
+    pub(crate) fn kill(&mut self) {
         // Whoever has ended already cannot be ended.
         drop(self.0.kill());
         drop(self.0.wait());

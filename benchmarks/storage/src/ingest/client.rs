@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The connection to a server that runs: writes objects, and asks for tables.
 
-use std::{cell::RefCell, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use nearscan::{
@@ -17,35 +17,27 @@ use nearscan_remote::{
 };
 use nearscan_store::{CollectionPath, Condition, Quota};
 
-use crate::{
-    accounts::Totals,
-    error::Error,
-    program::{OURS, Process},
-};
+use crate::{accounts::Totals, error::Error, program::OURS};
 
 /// The collections of CSV objects and of tables.
 const RAW: &str = "raw";
 const TABLES: &str = "tables";
 
-/// A process that serves, and its address.
-pub(super) type Started = (Process, Address);
-
-/// A server and the connection to it.
+/// A connection to the server, which is made anew when it is lost.
 pub(super) struct Client {
-    process: RefCell<Process>,
     address: Address,
     drive: Arc<RemoteDrive>,
     session: Session,
 }
 
 impl Client {
-    pub(super) async fn connect((process, address): Started) -> Result<Self, Error> {
+    pub(super) async fn connect(address: Address) -> Result<Self, Error> {
         let drive = RemoteDrive::connect(&address, Options::default());
         let drive = drive.map_err(|error| serving(&error.to_string()))?;
         let drive = Arc::new(drive);
         let engine = Engine::builder().threads(1).attach_server(Arc::clone(&drive));
         let engine = engine.map_err(Error::prepare)?.build().await.map_err(Error::prepare)?;
-        Ok(Self { process: RefCell::new(process), address, drive, session: engine.session() })
+        Ok(Self { address, drive, session: engine.session() })
     }
 
     /// Makes the collections, and installs the application as a handler of what is written.
@@ -71,10 +63,9 @@ impl Client {
         registered.map_err(|error| serving(&error.to_string()))
     }
 
-    /// Ends the server at once.
-    pub(super) fn kill(&self) {
-        // It has ended if it cannot be killed.
-        drop(self.process.borrow_mut().0.kill());
+    /// The address of the server.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Writes an object; it is acknowledged once this returns.

@@ -12,13 +12,10 @@
 mod client;
 mod report;
 
-use std::{
-    cell::RefCell, collections::VecDeque, ffi::OsString, fs, ops::ControlFlow, path::PathBuf,
-    rc::Rc, time::Duration,
-};
+use std::{cell::RefCell, collections::VecDeque, ops::ControlFlow, path::PathBuf, time::Duration};
 
 use nearscan_drive::clock::Stopwatch;
-use nearscan_remote::applications::Package;
+use nearscan_remote::{Address, applications::Package};
 use tokio::runtime::Builder;
 
 use crate::{
@@ -26,7 +23,7 @@ use crate::{
     accounts::{Accounts, Totals},
     error::Error,
     processors::Processors,
-    program::Program,
+    program::{Process, Program},
 };
 use client::Client;
 pub use report::{Ingested, Report};
@@ -86,8 +83,7 @@ struct Written {
 struct Shared<'a> {
     plan: &'a Plan,
     stopwatch: Stopwatch,
-    /// The connection to the server that runs now.
-    client: RefCell<Rc<Client>>,
+    client: Client,
     written: RefCell<VecDeque<Written>>,
 }
 
@@ -107,31 +103,26 @@ pub fn run(
     let folder = tempfile::tempdir_in(&plan.folder);
     let folder = folder.map_err(|error| Error::file("make a folder in", &plan.folder, &error))?;
     let store = folder.path().join("store");
-    fs::create_dir(&store).map_err(|error| Error::file("make", &store, &error))?;
-    let start = || {
-        let no_arguments: [OsString; 0] = [];
-        plan.server.start(&store, "localhost:0", &no_arguments, &processors)
-    };
+    let start = |listen: &str| plan.server.start(&store, listen, &[], &processors);
     runtime.block_on(async {
-        let client = Client::connect(start()?).await?;
+        let (process, address) = start("localhost:0")?;
+        let client = Client::connect(address).await?;
         client.install(&plan.package).await?;
-        let shared = Shared {
-            plan,
-            stopwatch: Stopwatch::start(),
-            client: RefCell::new(Rc::new(client)),
-            written: RefCell::default(),
-        };
-        let (bytes, ingested) =
-            futures::try_join!(write_all(&shared, start), see_all(&shared, watch))?;
+        let stopwatch = Stopwatch::start();
+        let shared = Shared { plan, stopwatch, client, written: RefCell::default() };
+        let writing = write_all(&shared, process, start);
+        let ((bytes, _process), ingested) = futures::try_join!(writing, see_all(&shared, watch))?;
         Ok(Report { bytes, kill: plan.kill, ingested })
     })
 }
 
-/// Writes all objects; returns their bytes.
+/// Writes all objects to the server of a process, which is killed and started again at the same
+/// address; returns their bytes, and the process that serves now.
 async fn write_all(
     shared: &Shared<'_>,
-    start: impl Fn() -> Result<client::Started, Error>,
-) -> Result<u64, Error> {
+    mut process: Process,
+    start: impl Fn(&str) -> Result<(Process, Address), Error>,
+) -> Result<(u64, Process), Error> {
     let Plan { objects, object_rows, kill, .. } = *shared.plan;
     let accounts = Accounts { rows: objects * object_rows };
     let mut bytes = 0;
@@ -139,29 +130,30 @@ async fn write_all(
         let rows = number * object_rows..(number + 1) * object_rows;
         let (csv, totals) = accounts.csv(rows)?;
         bytes += csv.len() as u64;
-        let is_killed = kill == Kill::InTheMiddle && number == objects / 2;
-        let client = Rc::clone(&shared.client.borrow());
-        let is_acknowledged = if is_killed {
-            let writing = client.write(number, csv.clone());
+        let mut is_acknowledged = false;
+        if kill == Kill::InTheMiddle && number == objects / 2 {
+            let writing = shared.client.write(number, csv.clone());
             let killing = async {
                 tokio::time::sleep(KILL_AFTER).await;
-                client.kill();
+                process.kill();
             };
             let (written, ()) = futures::join!(writing, killing);
-            let again = Client::connect(start()?).await?;
-            shared.client.replace(Rc::new(again));
-            written.is_ok()
-        } else {
-            false
-        };
-        if !is_acknowledged {
-            let client = Rc::clone(&shared.client.borrow());
-            client.write(number, csv).await?;
+            is_acknowledged = written.is_ok();
+            (process, _) = start(&shared.client.address().to_string())?;
+        }
+        let since = shared.stopwatch.elapsed();
+        while !is_acknowledged {
+            match shared.client.write(number, csv.clone()).await {
+                Ok(()) => is_acknowledged = true,
+                // The client is connecting to the server again.
+                Err(error) if shared.stopwatch.elapsed() - since > PATIENCE => return Err(error),
+                Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
+            }
         }
         let acknowledged = shared.stopwatch.elapsed();
         shared.written.borrow_mut().push_back(Written { number, acknowledged, totals });
     }
-    Ok(bytes)
+    Ok((bytes, process))
 }
 
 /// Waits for all tables, in the order in which their objects are written.
@@ -178,8 +170,7 @@ async fn see_all(
             continue;
         };
         let delay = loop {
-            let client = Rc::clone(&shared.client.borrow());
-            let found = client.totals(number).await;
+            let found = shared.client.totals(number).await;
             let delay = shared.stopwatch.elapsed().saturating_sub(acknowledged);
             match found {
                 Ok(found) if found == totals => break delay,
