@@ -150,6 +150,7 @@ fn charts(report: &Report) -> Vec<Chart> {
     charts
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a title")]
 fn chart(number: u32, rows: &[Row]) -> Option<Chart> {
     let first = rows.first()?;
     let points = |of: fn(&Row) -> f64| -> Vec<(f64, f64)> {
@@ -170,8 +171,8 @@ fn chart(number: u32, rows: &[Row]) -> Option<Chart> {
     Some(Chart {
         name: format!("select-{number}"),
         title: format!(
-            "SELECT over {} rows, link of {} MB/s: response time, measured",
-            first.table_rows,
+            "SELECT over {} million rows, link of {} MB/s: response time, measured",
+            first.table_rows as f64 / 1e6,
             first.link.get() / 1_000_000
         ),
         x: Axis {
