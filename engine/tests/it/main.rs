@@ -35,6 +35,7 @@ mod repeats;
 mod running;
 #[cfg(test)]
 mod served;
+mod served_several;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]

@@ -18,15 +18,15 @@ use tokio::sync::oneshot;
 use crate::support::{engine, failure, rows_of, text};
 
 /// A server of a store, with a CPU drive.
-struct Server {
-    store: Store,
-    address: String,
+pub(crate) struct Server {
+    pub(crate) store: Store,
+    pub(crate) address: String,
     _folder: TempDir,
     _stop: oneshot::Sender<()>,
 }
 
 impl Server {
-    async fn start(options: ServerOptions) -> Self {
+    pub(crate) async fn start(options: ServerOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store")).unwrap();
         let drive = nearscan::serving::open_drive("cpu:", Some(1)).unwrap();
@@ -48,19 +48,19 @@ impl Server {
 
     /// A server whose object `c/t.parquet` has `k` from 1 to 1000, and `v` the same modulo 10, in
     /// two row groups.
-    async fn with_table() -> Self {
+    pub(crate) async fn with_table() -> Self {
         let server = Self::start(ServerOptions::default()).await;
         write(&engine().await, &server.url("c/t.parquet"), 1000).await;
         server
     }
 
-    fn url(&self, object: &str) -> String {
+    pub(crate) fn url(&self, object: &str) -> String {
         format!("drive://{}/{object}", self.address)
     }
 }
 
 /// Writes a table of so many rows to an object.
-async fn write(engine: &Engine, url: &str, rows: u64) {
+pub(crate) async fn write(engine: &Engine, url: &str, rows: u64) {
     let sql = format!(
         "COPY (SELECT value AS k, value % 10 AS v FROM generate_series(1, {rows})) TO '{url}' \
          STORED AS PARQUET OPTIONS ('format.max_row_group_size' '500', \
@@ -69,11 +69,11 @@ async fn write(engine: &Engine, url: &str, rows: u64) {
     assert_eq!(text(engine, &sql).await, format!("count\n{rows}"));
 }
 
-fn object(name: &str) -> ObjectPath {
+pub(crate) fn object(name: &str) -> ObjectPath {
     CollectionPath::in_default("c").unwrap().object(name).unwrap()
 }
 
-async fn set_mode(engine: &Engine, mode: &str) {
+pub(crate) async fn set_mode(engine: &Engine, mode: &str) {
     text(engine, &format!("SET nearscan.pushdown.mode = '{mode}'")).await;
 }
 
