@@ -19,6 +19,7 @@ mod footers;
 #[cfg(feature = "object-stores")]
 mod make;
 mod named;
+mod of_servers;
 mod pinned;
 mod routed;
 mod service;
@@ -41,6 +42,8 @@ use crate::{
     servers::{ROUTED_SCHEME, Servers},
 };
 use named::NamedStore;
+pub(crate) use of_servers::Allows;
+use of_servers::ServerStores;
 pub(crate) use pinned::PinnedStore;
 use routed::RoutedStore;
 pub(crate) use routed::{routed, with_urls_of_servers};
@@ -52,8 +55,8 @@ const MADE_MAX: usize = 64;
 
 /// The stores of an engine.
 pub(crate) struct ObjectStores {
-    stores: Mutex<Stores>,
-    servers: Arc<Servers>,
+    stores: Arc<Mutex<Stores>>,
+    of_servers: ServerStores,
 }
 
 /// By all of their URL in front of its path.
@@ -66,7 +69,13 @@ struct Stores {
 impl ObjectStores {
     /// The stores of an engine with these servers of drives.
     pub(crate) fn new(servers: Arc<Servers>) -> Self {
-        Self { stores: Mutex::default(), servers }
+        Self { stores: Arc::default(), of_servers: ServerStores::new(servers) }
+    }
+
+    /// The same stores for a session that may not read every replica of objects of servers.
+    pub(crate) fn restricted(&self, allows: Arc<Allows>) -> Self {
+        let of_servers = self.of_servers.restricted(allows);
+        Self { stores: Arc::clone(&self.stores), of_servers }
     }
 
     fn stores(&self) -> MutexGuard<'_, Stores> {
@@ -99,13 +108,13 @@ impl ObjectStoreRegistry for ObjectStores {
             return Ok(Arc::clone(store));
         }
         if url.scheme() == ROUTED_SCHEME {
-            return Ok(Arc::new(RoutedStore::new(Arc::clone(&self.servers))));
+            return Ok(Arc::new(RoutedStore::new(self.of_servers.clone())));
         }
         let service = Service::of(url.scheme()).ok_or_else(|| not_local(url.as_str()))?;
-        let store: Arc<dyn ObjectStore> = match service {
+        let store = match service {
             Service::Drive => {
                 check_url(url.as_str())?;
-                Arc::new(self.servers.store(url))
+                return Ok(self.of_servers.store(url));
             }
             Service::Cloud(cloud) => make(cloud, url)?,
         };

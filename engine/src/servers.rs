@@ -20,8 +20,8 @@ use std::{
 use datafusion::{common::runtime::SpawnedTask, object_store::path::Path};
 use nearscan_drive::{Drive, Drives};
 use nearscan_remote::{
-    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Options, RemoteDrive,
-    RemoteStore,
+    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Objects, Options,
+    RemoteDrive,
 };
 use tokio::sync::OnceCell;
 use url::Url;
@@ -110,14 +110,16 @@ impl Servers {
         futures::executor::block_on(self.server(address))
     }
 
-    /// The store of the objects of a URL's server. No request is sent.
-    pub(crate) fn store(self: &Arc<Self>, url: &Url) -> RemoteStore {
-        let address = address_of(url);
-        let (servers, name) = (Arc::clone(self), address.clone());
-        RemoteStore::connecting(&name, move || {
-            let (servers, address) = (Arc::clone(&servers), address.clone());
-            Box::pin(async move { Ok(servers.server(&address).await?.objects()) })
-        })
+    /// The objects of the server at an address, to which a connection is made if there is none.
+    pub(crate) async fn objects(&self, address: &str) -> Result<Objects, ObjectError> {
+        Ok(self.server(address).await?.objects())
+    }
+
+    /// Whether there was a connection to the server at an address that is lost now.
+    pub(crate) fn is_lost(&self, address: &str) -> bool {
+        let by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = by_address.get(address).and_then(|it| it.get());
+        known.is_some_and(|drive| !drive.is_connected())
     }
 }
 

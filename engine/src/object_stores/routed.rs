@@ -30,10 +30,10 @@ use datafusion::{
 use futures::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use url::{Position, Url};
 
-use super::named::NamedStore;
+use super::of_servers::ServerStores;
 use crate::{
     error::PathError,
-    servers::{SCHEME, Servers, address_of, split_server},
+    servers::{SCHEME, address_of, split_server},
 };
 
 /// The engine's URL in front of the server.
@@ -82,7 +82,7 @@ pub(crate) fn with_urls_of_servers(error: DataFusionError) -> DataFusionError {
 /// The stores of an engine's servers as one.
 #[derive(Debug)]
 pub(super) struct RoutedStore {
-    servers: Arc<Servers>,
+    of_servers: ServerStores,
 }
 
 /// One server of the store.
@@ -105,8 +105,8 @@ impl Route {
 }
 
 impl RoutedStore {
-    pub(super) fn new(servers: Arc<Servers>) -> Self {
-        Self { servers }
+    pub(super) fn new(of_servers: ServerStores) -> Self {
+        Self { of_servers }
     }
 
     /// The server that a path names, and the path there. No request is sent.
@@ -119,8 +119,7 @@ impl RoutedStore {
             let source = format!("{location} names no server").into();
             return Err(Error::Generic { store: "drive", source });
         };
-        let store = NamedStore::wrap(&url, Arc::new(self.servers.store(&url)));
-        Ok((Route { server, store }, path))
+        Ok((Route { server, store: self.of_servers.store(&url) }, path))
     }
 }
 

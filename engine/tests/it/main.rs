@@ -35,6 +35,9 @@ mod repeats;
 mod running;
 #[cfg(test)]
 mod served;
+#[cfg(test)]
+mod served_replicas;
+#[cfg(test)]
 mod served_several;
 #[cfg(test)]
 mod sessions;

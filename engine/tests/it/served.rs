@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests tables that are objects of a drive's server: `drive://HOST:PORT/COLLECTION/NAME`.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread::JoinHandle};
 
 use futures::StreamExt;
 use nearscan::{Engine, SessionOptions};
@@ -22,7 +22,8 @@ pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) address: String,
     _folder: TempDir,
-    _stop: oneshot::Sender<()>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -34,16 +35,25 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let (bound, address) = oneshot::channel();
         // An engine waits on its threads for the server, which therefore has others.
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
+        let thread = std::thread::spawn(move || {
+            // On one thread: when it leaves, nothing answers any more.
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            let runtime = builder.enable_all().build().unwrap();
             runtime.block_on(async {
                 let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
                 bound.send(listener.address().to_string()).unwrap();
-                serve(drive, listener, options, async { drop(stopped.await) }).await.unwrap();
+                tokio::select! {
+                    served = serve(drive, listener, options, std::future::pending()) => {
+                        served.unwrap();
+                    }
+                    _ = stopped => {}
+                }
             });
+            runtime.shutdown_background();
         });
         let address = address.await.unwrap();
-        Self { store, address, _folder: folder, _stop: stop }
+        let (stop, thread) = (Some(stop), Some(thread));
+        Self { store, address, _folder: folder, stop, thread }
     }
 
     /// A server whose object `c/t.parquet` has `k` from 1 to 1000, and `v` the same modulo 10, in
@@ -52,6 +62,14 @@ impl Server {
         let server = Self::start(ServerOptions::default()).await;
         write(&engine().await, &server.url("c/t.parquet"), 1000).await;
         server
+    }
+
+    /// Ends the server, as if its process was killed.
+    pub(crate) fn kill(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
     }
 
     pub(crate) fn url(&self, object: &str) -> String {
