@@ -141,7 +141,11 @@ fn open(address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
             | RemoteError::Serve { .. }
             | RemoteError::Host { .. } => ObjectErrorKind::Refused,
         };
-        failed(kind, error.to_string())
+        let reason = match error.detail() {
+            Some(detail) => format!("{error}: {detail}"),
+            None => error.to_string(),
+        };
+        failed(kind, reason)
     })
 }
 
