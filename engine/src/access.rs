@@ -62,6 +62,11 @@ impl Access {
         Ok(())
     }
 
+    /// Whether some files and URLs may not be opened.
+    pub(crate) fn restricts_locations(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
     /// Refuses a plan that changes something, or names a file that may not be opened.
     pub(crate) fn check_plan(&self, plan: &LogicalPlan) -> Result<(), DataFusionError> {
         if !self.is_read_only && self.roots.is_empty() {

@@ -201,7 +201,9 @@ impl EngineBuilder {
             options.catalog.default_catalog.clone(),
             default_catalog(&options.catalog.default_schema, &reads)?,
         );
-        let runtime = self.runtime(Arc::clone(&servers))?.build_arc()?;
+        let stores = Arc::new(ObjectStores::new(Arc::clone(&servers)));
+        let config = config.with_extension(Arc::clone(&stores));
+        let runtime = self.runtime(stores)?.build_arc()?;
         let files = ObjectStoreUrl::local_filesystem();
         runtime.register_object_store(files.as_ref(), Arc::new(LocalFiles::new(reads.clone())));
         let mut state = SessionStateBuilder::new()
@@ -246,9 +248,9 @@ impl EngineBuilder {
         self.cache_directory.clone().or_else(of_user)
     }
 
-    fn runtime(&self, servers: Arc<Servers>) -> Result<RuntimeEnvBuilder> {
+    fn runtime(&self, stores: Arc<ObjectStores>) -> Result<RuntimeEnvBuilder> {
         let mut runtime = RuntimeEnvBuilder::new()
-            .with_object_store_registry(Arc::new(ObjectStores::new(servers)))
+            .with_object_store_registry(stores)
             .with_object_list_cache_limit(0)
             .with_file_statistics_cache_limit(parquet::STATISTICS_CACHE_BYTES);
         if let Some(bytes) = self.memory_limit_bytes {

@@ -184,6 +184,14 @@ pub enum PathError {
         /// The formats, as extensions.
         formats: Vec<&'static str>,
     },
+    /// The locations of one table are in several places that cannot be read together.
+    #[error("a table cannot be in '{first}' and in '{other}'")]
+    SeveralStores {
+        /// The first location.
+        first: String,
+        /// The first one that is elsewhere.
+        other: String,
+    },
     /// No object store is registered for the URL.
     #[error("'{url}' is not a local file")]
     NotLocal {
@@ -261,6 +269,10 @@ impl Error {
             }
             Self::Setting(SettingError::Impossible { reason, .. }) => Some(reason.to_string()),
             Self::Path(PathError::Mixed { formats, .. }) => Some(formats.join(", ")),
+            Self::Path(PathError::SeveralStores { .. }) => {
+                let reason = "only objects of servers (drive://HOST:PORT/..) may be of several";
+                Some(reason.to_owned())
+            }
             Self::DriveSpec(error) => Some(error.reason.clone()),
             Self::Store(error) => error.detail(),
             Self::Dialect(error) => error.detail(),
@@ -329,6 +341,9 @@ impl Error {
             }
             Self::Path(PathError::Mixed { .. }) => {
                 "choose one format with a pattern such as 'folder/*.parquet'"
+            }
+            Self::Path(PathError::SeveralStores { .. }) => {
+                "make a table of each location, and a view with UNION ALL over them"
             }
             Self::Path(PathError::NotLocal { .. }) => {
                 "copy the data to a local folder, or register an object store for the URL"

@@ -12,13 +12,16 @@
 //! - Stores are told apart by all of a URL in front of its path: of `abfss://data@account.host` the
 //!   container is what stands in front of the `@`.
 //! - Files of several stores are never taken for one another, see [`named`].
+//! - A table on several servers of drives is read through one store, see [`routed`](mod@routed).
 //! - No footer makes its reader allocate more than its file may need, see [`footers`].
 
 mod footers;
 #[cfg(feature = "object-stores")]
 mod make;
 mod named;
+mod of_servers;
 mod pinned;
+mod routed;
 mod service;
 
 use std::{
@@ -36,10 +39,14 @@ use url::{Position, Url};
 
 use crate::{
     error::{PathError, StoreError, StoreProblem},
-    servers::Servers,
+    servers::{ROUTED_SCHEME, Servers},
 };
 use named::NamedStore;
+pub(crate) use of_servers::Allows;
+use of_servers::ServerStores;
 pub(crate) use pinned::PinnedStore;
+use routed::RoutedStore;
+pub(crate) use routed::{routed, with_urls_of_servers};
 use service::{Cloud, Service};
 
 /// Stores that are kept after they were made at first use; with one more, all of them are made
@@ -48,8 +55,8 @@ const MADE_MAX: usize = 64;
 
 /// The stores of an engine.
 pub(crate) struct ObjectStores {
-    stores: Mutex<Stores>,
-    servers: Arc<Servers>,
+    stores: Arc<Mutex<Stores>>,
+    of_servers: ServerStores,
 }
 
 /// By all of their URL in front of its path.
@@ -62,7 +69,13 @@ struct Stores {
 impl ObjectStores {
     /// The stores of an engine with these servers of drives.
     pub(crate) fn new(servers: Arc<Servers>) -> Self {
-        Self { stores: Mutex::default(), servers }
+        Self { stores: Arc::default(), of_servers: ServerStores::new(servers) }
+    }
+
+    /// The same stores for a session that may not read every replica of objects of servers.
+    pub(crate) fn restricted(&self, allows: Arc<Allows>) -> Self {
+        let of_servers = self.of_servers.restricted(allows);
+        Self { stores: Arc::clone(&self.stores), of_servers }
     }
 
     fn stores(&self) -> MutexGuard<'_, Stores> {
@@ -94,11 +107,14 @@ impl ObjectStoreRegistry for ObjectStores {
         if let Some(store) = stores.registered.get(&key).or_else(|| stores.made.get(&key)) {
             return Ok(Arc::clone(store));
         }
+        if url.scheme() == ROUTED_SCHEME {
+            return Ok(Arc::new(RoutedStore::new(self.of_servers.clone())));
+        }
         let service = Service::of(url.scheme()).ok_or_else(|| not_local(url.as_str()))?;
-        let store: Arc<dyn ObjectStore> = match service {
+        let store = match service {
             Service::Drive => {
                 check_url(url.as_str())?;
-                Arc::new(self.servers.store(url))
+                return Ok(self.of_servers.store(url));
             }
             Service::Cloud(cloud) => make(cloud, url)?,
         };
@@ -127,10 +143,15 @@ impl fmt::Debug for ObjectStores {
 /// [`StoreError`] that does not repeat the parts of a URL that may be secret.
 pub(crate) fn check_url(location: &str) -> Result<(), StoreError> {
     let Some((scheme, _)) = location.split_once("://") else { return Ok(()) };
-    let Some(service) = Service::of(&scheme.to_ascii_lowercase()) else { return Ok(()) };
     let refused = |url: &str, reason: String| {
         Err(StoreError { url: url.to_owned(), problem: StoreProblem::Settings, reason })
     };
+    let scheme = scheme.to_ascii_lowercase();
+    if scheme == ROUTED_SCHEME {
+        let instead = "name each server: LOCATION ('drive://A:1/C/', 'drive://B:1/C/')";
+        return refused(location, format!("its scheme is for the engine alone; {instead}"));
+    }
+    let Some(service) = Service::of(&scheme) else { return Ok(()) };
     let url = match Url::parse(location) {
         Ok(url) => url,
         Err(error) => return refused(location, format!("it is no URL: {error}")),
@@ -214,6 +235,7 @@ mod tests {
     #[case("https://user:secret@host/key", "a password")]
     #[case("az://container/a/*.parquet", "patterns are for local files")]
     #[case("https://host:port/key", "no URL")]
+    #[case("drives://each/a:1/c/", "for the engine alone")]
     fn url_that_cannot_be_read_as_it_is_written_is_refused(#[case] url: &str, #[case] why: &str) {
         let error = check_url(url).unwrap_err();
         assert_eq!(error.problem, StoreProblem::Settings);

@@ -17,17 +17,21 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use datafusion::common::runtime::SpawnedTask;
+use datafusion::{common::runtime::SpawnedTask, object_store::path::Path};
 use nearscan_drive::{Drive, Drives};
 use nearscan_remote::{
-    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Options, RemoteDrive,
-    RemoteStore,
+    Address, Error as RemoteError, FilesOf, ObjectError, ObjectErrorKind, Objects, Options,
+    RemoteDrive,
 };
 use tokio::sync::OnceCell;
 use url::Url;
 
 /// The scheme of the URLs of objects.
 pub(crate) const SCHEME: &str = "drive";
+
+/// The scheme of the engine's own URL for objects of several servers, whose paths begin with the
+/// server.
+pub(crate) const ROUTED_SCHEME: &str = "drives";
 
 /// Servers that are connected by URLs; one more is an error.
 const CONNECTED_MAX: usize = 256;
@@ -106,14 +110,16 @@ impl Servers {
         futures::executor::block_on(self.server(address))
     }
 
-    /// The store of the objects of a URL's server. No request is sent.
-    pub(crate) fn store(self: &Arc<Self>, url: &Url) -> RemoteStore {
-        let address = address_of(url);
-        let (servers, name) = (Arc::clone(self), address.clone());
-        RemoteStore::connecting(&name, move || {
-            let (servers, address) = (Arc::clone(&servers), address.clone());
-            Box::pin(async move { Ok(servers.server(&address).await?.objects()) })
-        })
+    /// The objects of the server at an address, to which a connection is made if there is none.
+    pub(crate) async fn objects(&self, address: &str) -> Result<Objects, ObjectError> {
+        Ok(self.server(address).await?.objects())
+    }
+
+    /// Whether there was a connection to the server at an address that is lost now.
+    pub(crate) fn is_lost(&self, address: &str) -> bool {
+        let by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = by_address.get(address).and_then(|it| it.get());
+        known.is_some_and(|drive| !drive.is_connected())
     }
 }
 
@@ -135,7 +141,11 @@ fn open(address: &str) -> Result<Arc<RemoteDrive>, ObjectError> {
             | RemoteError::Serve { .. }
             | RemoteError::Host { .. } => ObjectErrorKind::Refused,
         };
-        failed(kind, error.to_string())
+        let reason = match error.detail() {
+            Some(detail) => format!("{error}: {detail}"),
+            None => error.to_string(),
+        };
+        failed(kind, reason)
     })
 }
 
@@ -145,8 +155,39 @@ pub(crate) fn address_of(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// The server whose objects are read from a store, by the URL of the store; none of another store.
-pub(crate) fn server_of(store: &str) -> Option<Arc<str>> {
+/// The server that a path below the engine's URL begins with, and the path there.
+pub(crate) fn split_server(location: &Path) -> Option<(&str, Path)> {
+    let text = location.as_ref();
+    let (server, rest) = text.split_once('/').unwrap_or((text, ""));
+    Some((server, Path::parse(rest).ok()?)).filter(|(server, _)| !server.is_empty())
+}
+
+/// Whether what is read from a store are objects of servers, by the URL of the store.
+pub(crate) fn is_of_servers(store: &str) -> bool {
+    let scheme = store.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme == SCHEME || scheme == ROUTED_SCHEME)
+}
+
+/// The server of an object, and its path there, by the URL of its store and the path in the store;
+/// none of another store.
+pub(crate) fn server_and_path(store: &str, location: &Path) -> Option<(Arc<str>, Path)> {
     let (scheme, rest) = store.split_once("://")?;
-    (scheme == SCHEME).then(|| rest.trim_end_matches('/').into())
+    match scheme {
+        SCHEME => Some((rest.trim_end_matches('/').into(), location.clone())),
+        ROUTED_SCHEME => split_server(location).map(|(server, path)| (server.into(), path)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_begins_with_the_server_whatever_its_address_is() {
+        let path = Path::parse("[::1]:2/c/50%/a b").unwrap();
+        let (server, rest) = split_server(&path).unwrap();
+        assert_eq!((server, rest.as_ref()), ("[::1]:2", "c/50%/a b"));
+        assert_eq!(split_server(&Path::default()), None);
+    }
 }

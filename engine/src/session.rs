@@ -12,7 +12,7 @@ use datafusion::{
     catalog::{CatalogProviderList, MemTable, SchemaProvider, TableFunctionImpl, TableProvider},
     common::{DataFusionError, TableReference},
     dataframe::DataFrame,
-    execution::SessionStateBuilder,
+    execution::{SessionStateBuilder, runtime_env::RuntimeEnv},
     logical_expr::{
         AggregateUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, SetVariable,
         Statement as SetStatement,
@@ -32,7 +32,9 @@ use crate::{
     dialect::SessionCatalog,
     error::{Error, ErrorContext, Missing, Result},
     files::{self, FileFormat, InferFrom},
-    host, overlay,
+    host,
+    object_stores::ObjectStores,
+    overlay,
     prepared::PreparedStatements,
     query::Query,
     settings::{NearscanOptions, PREFIX, SETTINGS, Setting, SettingError},
@@ -72,7 +74,19 @@ impl Session {
     ) -> Self {
         let access = Arc::new(access);
         // For system tables.
-        state.config().get_or_insert_default().set_extension(Arc::clone(&access));
+        let config = state.config().get_or_insert_default();
+        config.set_extension(Arc::clone(&access));
+        let stores = config.get_extension::<ObjectStores>();
+        if access.restricts_locations()
+            && let (Some(stores), Some(runtime)) = (stores, state.runtime_env())
+        {
+            // A replica is read as if its URL had been named.
+            let access = Arc::clone(&access);
+            let stores = stores.restricted(Arc::new(move |url| access.check_location(url).is_ok()));
+            let mut own = RuntimeEnv::clone(runtime);
+            own.object_store_registry = Arc::new(stores);
+            *runtime = Arc::new(own);
+        }
         let link = SessionLink::new(Arc::clone(&access));
         let catalogs = Arc::new(FileCatalogList::new(catalogs, link.clone()));
         let context = SessionContext::new_with_state(state.with_catalog_list(catalogs).build());

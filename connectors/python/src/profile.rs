@@ -23,7 +23,7 @@ pub(crate) fn profile<'py>(
 
 fn decision<'py>(py: Python<'py>, candidate: &Candidate) -> PyResult<Bound<'py, PyDict>> {
     let (drive, kept) = match &candidate.decision {
-        Decision::Offload { drive } => (Some(drive.as_str()), None),
+        Decision::Offload { drives } => (Some(drives.join(", ")), None),
         Decision::Keep(kept) => (None, Some(reason(py, kept)?)),
     };
     let decided = PyDict::new(py);

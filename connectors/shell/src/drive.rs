@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod grant;
+mod replicate;
 mod serve;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::{
 use bench::BenchCommand;
 use check::CheckArgs;
 use grant::{GrantArgs, grant};
+use replicate::ReplicateArgs;
 use serve::{ServeArgs, serve};
 
 #[derive(Debug, Clone, Subcommand)]
@@ -56,6 +58,12 @@ pub(crate) enum DriveCommand {
     ///
     /// A server that runs reads the file again at SIGHUP.
     Grant(GrantArgs),
+    /// Copy the objects of a collection to another server, which stands in while the first is gone
+    ///
+    /// Only what is missing or has other bytes is copied, so it is repeated after changes. A query
+    /// reads an object from the replica only if its bytes are the same. A server that asks for a
+    /// token is named with it by --drive remote://HOST:PORT?token_file=FILE.
+    Replicate(ReplicateArgs),
 }
 
 /// Options of the output of an answer.
@@ -85,6 +93,7 @@ pub(crate) fn run(runtimes: &Runtimes, engine: &EngineArgs, command: &DriveComma
         DriveCommand::Serve(_) => runtimes.queries().block_on(work),
         DriveCommand::List(_)
         | DriveCommand::Grant(_)
+        | DriveCommand::Replicate(_)
         | DriveCommand::Info { .. }
         | DriveCommand::Check(_)
         | DriveCommand::Bench(_) => interrupt::run_to_end(runtimes, work),
@@ -109,6 +118,9 @@ async fn work(engine: &EngineArgs, command: &DriveCommand, queries: &Handle) -> 
         DriveCommand::Bench(command) => bench::run(command, engine.progress, queries).await,
         DriveCommand::Serve(arguments) => serve(engine, arguments).await,
         DriveCommand::Grant(arguments) => grant(arguments),
+        DriveCommand::Replicate(arguments) => {
+            replicate::run(&engine.drive, arguments, queries).await
+        }
     }
 }
 

@@ -53,7 +53,7 @@ struct Explained<'a> {
 #[derive(Debug, Serialize)]
 struct Decided<'a> {
     table: &'a str,
-    drive: Option<&'a str>,
+    drive: Option<String>,
     kept: Option<Reason<'a>>,
     /// The part above an offloaded scan that stays on the host, with the reason.
     above: Option<Reason<'a>>,
@@ -152,7 +152,7 @@ async fn explain(
 impl<'a> Decided<'a> {
     fn of(candidate: &'a Candidate) -> Self {
         let (drive, kept) = match &candidate.decision {
-            Decision::Offload { drive } => (Some(drive.as_str()), None),
+            Decision::Offload { drives } => (Some(drives.join(", ")), None),
             Decision::Keep(kept) => (None, Some(Reason::of(kept))),
         };
         let estimates = |Costs { drive_ns, host_ns, snapshot }: Costs| Estimates {

@@ -35,7 +35,11 @@ use super::{
     metadata::FooterCache,
     scan::parquet_scan_of,
 };
-use crate::{host, object_stores::PinnedStore, servers::server_of};
+use crate::{
+    host,
+    object_stores::PinnedStore,
+    servers::{is_of_servers, server_and_path},
+};
 
 /// Returns `plan` with facts attached to every Parquet file that it scans and that is local or an
 /// object of a drive's server; unchanged if
@@ -80,7 +84,7 @@ pub(crate) async fn attach(
 fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     let is_known = |scan: &&FileScanConfig| {
         scan.object_store_url == ObjectStoreUrl::local_filesystem()
-            || server_of(scan.object_store_url.as_str()).is_some()
+            || is_of_servers(scan.object_store_url.as_str())
     };
     parquet_scan_of(plan).filter(is_known)
 }
@@ -115,9 +119,10 @@ async fn attach_to_scan(
     let store = session.runtime_env().object_store(&scan.object_store_url)?;
     let is_sound = NearscanOptions::corrections_of(session.config_options())
         .contains(Correction::RemoveUnsoundStatistics);
-    let server = server_of(scan.object_store_url.as_str());
+    let store_url = scan.object_store_url.as_str();
+    let is_remote = is_of_servers(store_url);
     // What is counted would have to come over the link.
-    let counting = Counting::of(session).filter(|_| server.is_none());
+    let counting = Counting::of(session).filter(|_| !is_remote);
     let all = scan.file_groups.iter().map(FileGroup::len).sum();
     let mut counted = distinct::spread(all, distinct::FILES_MAX).peekable();
     let mut numbers = 0..all;
@@ -133,8 +138,8 @@ async fn attach_to_scan(
         let files: Vec<_> = files.collect();
         let files = stream::iter(files).map(async |(counting, mut file)| {
             let size_hint = file.metadata_size_hint;
-            let store = match (&server, &file.object_meta.e_tag) {
-                (Some(_), Some(tag)) => {
+            let store = match &file.object_meta.e_tag {
+                Some(tag) if is_remote => {
                     Arc::new(PinnedStore::new(Arc::clone(&store), tag.clone())) as _
                 }
                 _ => Arc::clone(&store),
@@ -150,7 +155,7 @@ async fn attach_to_scan(
             });
             if let Some((metadata, stated)) = read {
                 let estimates = estimates(counting, &store, &file, &stated).await;
-                let file_ref = file_ref(&file, server.clone());
+                let file_ref = file_ref(&file, store_url);
                 let placements = placements(&file_ref, context);
                 let facts = FileFacts { file: file_ref, metadata, stated, placements, estimates };
                 file.extensions.insert(facts);
@@ -175,9 +180,13 @@ async fn estimates(
 }
 
 /// Names the version of a file that was planned.
-fn file_ref(file: &PartitionedFile, server: Option<Arc<str>>) -> FileRef {
+fn file_ref(file: &PartitionedFile, store_url: &str) -> FileRef {
     let object = &file.object_meta;
-    let path = PathBuf::from(format!("/{}", object.location));
+    let (server, path) = match server_and_path(store_url, &object.location) {
+        Some((server, path)) => (Some(server), path),
+        None => (None, object.location.clone()),
+    };
+    let path = PathBuf::from(format!("/{path}"));
     let stamp = match &server {
         Some(_) => object.e_tag.as_deref().and_then(|tag| tag.parse().ok()),
         None => object.last_modified.timestamp_nanos_opt().and_then(|at| u64::try_from(at).ok()),

@@ -43,7 +43,7 @@ use super::{
     metadata::FooterCache, ordering, pinned::PinnedReaderFactory, reader, scan::parquet_scan_of,
     statistics,
 };
-use crate::servers::server_of;
+use crate::servers::is_of_servers;
 
 /// Bytes of file statistics that a session caches. A scan requests those of all files in order, so
 /// a cache that is too small for them has no hits: the oldest entries are evicted first. The
@@ -131,9 +131,9 @@ impl SoundFormat {
         let store = runtime.object_store(&scan.object_store_url)?;
         let footers = runtime.cache_manager.get_file_metadata_cache();
         let readers: Arc<dyn ParquetFileReaderFactory> =
-            match server_of(scan.object_store_url.as_str()) {
-                Some(_) => Arc::new(PinnedReaderFactory::new(store, footers)),
-                None => Arc::new(CachedParquetFileReaderFactory::new(store, footers)),
+            match is_of_servers(scan.object_store_url.as_str()) {
+                true => Arc::new(PinnedReaderFactory::new(store, footers)),
+                false => Arc::new(CachedParquetFileReaderFactory::new(store, footers)),
             };
         let source = source
             .clone()

@@ -42,7 +42,7 @@ use super::{facts, format::SoundFormat, validate};
 use crate::{
     corruption::{Corruption, bare},
     error::StoreError,
-    object_stores::check_url,
+    object_stores::{check_url, routed, with_urls_of_servers},
     panics::from_panic,
 };
 
@@ -69,7 +69,11 @@ impl TableProviderFactory for TableFactory {
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
         command.locations.iter().try_for_each(|location| check_url(location))?;
-        match unwound(self.inner.create(state, command)).await {
+        let locations = routed(&command.locations);
+        let locations = locations.map_err(|error| DataFusionError::External(error.into()))?;
+        let command = &CreateExternalTable { locations, ..command.clone() };
+        let made = unwound(self.inner.create(state, command)).await;
+        match made.map_err(with_urls_of_servers) {
             Ok(table) => Ok(wrap(table)),
             Err(error) => {
                 let urls = command.locations.iter().map(ListingTableUrl::parse);
@@ -254,7 +258,7 @@ impl TableProvider for ParquetTable {
             Some(table) => table,
             None => self.inner.as_ref(),
         };
-        match unwound(table.scan_with_args(state, args)).await {
+        match unwound(table.scan_with_args(state, args)).await.map_err(with_urls_of_servers) {
             Ok(scanned) => {
                 let plan = Box::pin(facts::attach(scanned.into_inner(), state)).await?;
                 Ok(ScanResult::new(plan))

@@ -36,6 +36,10 @@ mod running;
 #[cfg(test)]
 mod served;
 #[cfg(test)]
+mod served_replicas;
+#[cfg(test)]
+mod served_several;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod settings;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests tables that are objects of a drive's server: `drive://HOST:PORT/COLLECTION/NAME`.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread::JoinHandle};
 
 use futures::StreamExt;
 use nearscan::{Engine, SessionOptions};
@@ -18,15 +18,16 @@ use tokio::sync::oneshot;
 use crate::support::{engine, failure, rows_of, text};
 
 /// A server of a store, with a CPU drive.
-struct Server {
-    store: Store,
-    address: String,
+pub(crate) struct Server {
+    pub(crate) store: Store,
+    pub(crate) address: String,
     _folder: TempDir,
-    _stop: oneshot::Sender<()>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    async fn start(options: ServerOptions) -> Self {
+    pub(crate) async fn start(options: ServerOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store")).unwrap();
         let drive = nearscan::serving::open_drive("cpu:", Some(1)).unwrap();
@@ -34,33 +35,50 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let (bound, address) = oneshot::channel();
         // An engine waits on its threads for the server, which therefore has others.
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
+        let thread = std::thread::spawn(move || {
+            // On one thread: when it leaves, nothing answers any more.
+            let mut builder = tokio::runtime::Builder::new_current_thread();
+            let runtime = builder.enable_all().build().unwrap();
             runtime.block_on(async {
                 let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
                 bound.send(listener.address().to_string()).unwrap();
-                serve(drive, listener, options, async { drop(stopped.await) }).await.unwrap();
+                tokio::select! {
+                    served = serve(drive, listener, options, std::future::pending()) => {
+                        served.unwrap();
+                    }
+                    _ = stopped => {}
+                }
             });
+            runtime.shutdown_background();
         });
         let address = address.await.unwrap();
-        Self { store, address, _folder: folder, _stop: stop }
+        let (stop, thread) = (Some(stop), Some(thread));
+        Self { store, address, _folder: folder, stop, thread }
     }
 
     /// A server whose object `c/t.parquet` has `k` from 1 to 1000, and `v` the same modulo 10, in
     /// two row groups.
-    async fn with_table() -> Self {
+    pub(crate) async fn with_table() -> Self {
         let server = Self::start(ServerOptions::default()).await;
         write(&engine().await, &server.url("c/t.parquet"), 1000).await;
         server
     }
 
-    fn url(&self, object: &str) -> String {
+    /// Ends the server, as if its process was killed.
+    pub(crate) fn kill(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+
+    pub(crate) fn url(&self, object: &str) -> String {
         format!("drive://{}/{object}", self.address)
     }
 }
 
 /// Writes a table of so many rows to an object.
-async fn write(engine: &Engine, url: &str, rows: u64) {
+pub(crate) async fn write(engine: &Engine, url: &str, rows: u64) {
     let sql = format!(
         "COPY (SELECT value AS k, value % 10 AS v FROM generate_series(1, {rows})) TO '{url}' \
          STORED AS PARQUET OPTIONS ('format.max_row_group_size' '500', \
@@ -69,11 +87,11 @@ async fn write(engine: &Engine, url: &str, rows: u64) {
     assert_eq!(text(engine, &sql).await, format!("count\n{rows}"));
 }
 
-fn object(name: &str) -> ObjectPath {
+pub(crate) fn object(name: &str) -> ObjectPath {
     CollectionPath::in_default("c").unwrap().object(name).unwrap()
 }
 
-async fn set_mode(engine: &Engine, mode: &str) {
+pub(crate) async fn set_mode(engine: &Engine, mode: &str) {
     text(engine, &format!("SET nearscan.pushdown.mode = '{mode}'")).await;
 }
 

@@ -114,6 +114,9 @@ struct UnitNode {
     string_bytes: u64,
     #[prost(string, optional, tag = "14")]
     server: Option<String>,
+    /// Which of the drives it is for.
+    #[prost(uint64, tag = "15")]
+    drive: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
@@ -156,8 +159,8 @@ struct RowsNode {
 
 #[derive(Clone, PartialEq, Message)]
 struct PushdownNode {
-    #[prost(string, tag = "1")]
-    drive: String,
+    #[prost(string, repeated, tag = "1")]
+    drives: Vec<String>,
     #[prost(string, tag = "2")]
     table: String,
     #[prost(bytes = "vec", tag = "3")]
@@ -364,7 +367,7 @@ impl PushdownCodec {
             replaced,
             partitions: partitions.collect::<Result<_>>()?,
             fetch: node.fetch.map(index).transpose()?,
-            drive: node.drive,
+            drives: node.drives,
             table: node.table,
             filter: node.filter,
             costs: node.costs.map(read_costs),
@@ -400,7 +403,7 @@ impl PushdownCodec {
         let plan = Arc::clone(exec.replaced());
         let plan = physical_plan_to_bytes_with_proto_converter(plan, self, proto_converter)?;
         Ok(PushdownNode {
-            drive: pushed.drive.clone(),
+            drives: pushed.drives.clone(),
             table: pushed.table.clone(),
             query_id: pushed.query_id.to_le_bytes().to_vec(),
             fragment: pushed.fragment.encode().map_err(external)?,
@@ -487,6 +490,7 @@ fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
         look_ups: unit.encoded.look_ups,
         string_bytes: unit.encoded.string_bytes,
         server: unit.file.server.as_deref().map(str::to_owned),
+        drive: unit.drive as u64,
     })
 }
 
@@ -529,6 +533,7 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
         row_group: unit.row_group,
         row_group_count: unit.row_group_count,
         rows: unit.rows,
+        drive: index(unit.drive)?,
         chunks: unit.chunks.iter().map(chunk).collect::<Result<_>>()?,
         kept: unit.kept.as_deref().map(read_reason).transpose()?,
         estimate: unit.estimate.map(|UnitEstimateNode { drive_ns, host_ns, snapshot }| {

@@ -144,7 +144,7 @@ struct Walk<'a> {
 /// A fragment that a drive will run.
 struct Offload {
     exec: PushdownExec,
-    drive: String,
+    drives: Vec<String>,
     costs: Option<Costs>,
     /// The number of units for the host, and the reason of the first.
     units_kept: Option<(usize, Kept)>,
@@ -301,7 +301,7 @@ impl Walk<'_> {
     }
 
     fn note(&mut self, table: String, offload: &Offload, above: Option<Kept>) {
-        let decision = Decision::Offload { drive: offload.drive.clone() };
+        let decision = Decision::Offload { drives: offload.drives.clone() };
         let units_kept = offload.units_kept.clone();
         self.candidates.push(Candidate {
             table,
@@ -403,7 +403,8 @@ impl Walk<'_> {
         ScanUnits::find(&stack.scan, &stack.conjuncts)
     }
 
-    /// The first drive that holds every file and can run the fragment; the last refusal otherwise.
+    /// The fragment on the first drive that has files of the scan and can run it, and on the next
+    /// ones that have those that are missing; the last refusal if there is none.
     fn offload(
         &self,
         replaced_plan: Arc<dyn ExecutionPlan>,
@@ -413,33 +414,46 @@ impl Walk<'_> {
         replaced: Replaced,
     ) -> Lowered<Offload> {
         let mut last = Kept::new(KeepReason::NoDrive, "");
+        let mut drives = Vec::new();
+        let mut found: Option<(Placed, Option<Costs>)> = None;
         for drive in allowed_drives(self.planning) {
-            match self.place(drive, stack, units, &fragment, &replaced_plan) {
-                Ok((placed, costs)) => {
-                    let exec = PushdownExec::new(
-                        Pushed {
-                            drive: drive.name.clone(),
-                            table: stack.scan.table_name(),
-                            query_id: self.planning.query_id,
-                            fragment: Arc::new(fragment),
-                            replaced,
-                            partitions: placed.partitions,
-                            filter: shown(&stack.conjuncts),
-                            fetch: stack.fetch,
-                            costs,
-                        },
-                        replaced_plan,
-                    );
-                    let (drive, units_kept) = (drive.name.clone(), placed.kept);
-                    return Ok(Offload { exec, drive, costs, units_kept });
-                }
-                Err(kept) => last = kept,
+            let before = found.as_ref().map(|(placed, _)| placed);
+            if before.is_some_and(|placed| !placed.is_partly_elsewhere()) {
+                break;
             }
+            match (self.place(drive, stack, units, &fragment, &replaced_plan, before), &mut found) {
+                (Ok(first), None) => found = Some(first),
+                (Ok((more, its_costs)), Some((placed, costs))) => {
+                    placed.add(more, drives.len());
+                    let both = costs.zip(its_costs).map(|(one, other)| one.beside(other));
+                    *costs = both.or(*costs);
+                }
+                (Err(kept), _) => {
+                    last = kept;
+                    continue;
+                }
+            }
+            drives.push(drive.name.clone());
         }
-        Err(last)
+        let Some((placed, costs)) = found else { return Err(last) };
+        let exec = PushdownExec::new(
+            Pushed {
+                drives: drives.clone(),
+                table: stack.scan.table_name(),
+                query_id: self.planning.query_id,
+                fragment: Arc::new(fragment),
+                replaced,
+                partitions: placed.partitions,
+                filter: shown(&stack.conjuncts),
+                fetch: stack.fetch,
+                costs,
+            },
+            replaced_plan,
+        );
+        Ok(Offload { exec, drives, costs, units_kept: placed.kept })
     }
 
-    /// The units of a fragment on one drive.
+    /// The units of a fragment on one drive, but for those that were placed `before`.
     fn place(
         &self,
         drive: &DriveView,
@@ -447,12 +461,13 @@ impl Walk<'_> {
         units: &ScanUnits<'_>,
         fragment: &Fragment,
         replaced_plan: &Arc<dyn ExecutionPlan>,
+        before: Option<&Placed>,
     ) -> Lowered<(Placed, Option<Costs>)> {
         drive.capabilities.admits(fragment).map_err(|refused| kept_by(refused, ""))?;
         if self.planning.is_quarantined(&drive.name, fragment.hash()) {
             return Err(Kept::for_quarantine());
         }
-        let mut placed = place_units(drive, stack, units, fragment)?;
+        let mut placed = place_units(drive, stack, units, fragment, before)?;
         if self.weighing == Weighing::Absent {
             return Ok((placed, None));
         }

@@ -10,7 +10,7 @@ pub enum KeepReason {
     ModeOff,
     /// No drive is attached, or none with the name that the settings ask for.
     NoDrive,
-    /// No drive holds every file of the scan.
+    /// No drive holds the file.
     NotOnDrive,
     /// A file's footer is not known.
     NoFacts,
@@ -122,6 +122,16 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// The estimates for a part of a scan on one drive and the rest on others at the same time.
+    #[must_use]
+    pub(crate) fn beside(self, other: Self) -> Self {
+        Self {
+            drive_ns: self.drive_ns.max(other.drive_ns),
+            host_ns: self.host_ns + other.host_ns,
+            snapshot: self.snapshot,
+        }
+    }
+
     /// Whether the drive is to be preferred.
     pub fn prefer_drive(&self) -> bool {
         self.drive_ns <= self.host_ns
@@ -138,13 +148,21 @@ impl fmt::Display for Costs {
 /// The decision about a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// It runs on a drive.
+    /// It runs on a drive, or its row groups on several.
     Offload {
-        /// The drive's name.
-        drive: String,
+        /// The names of the drives, at least one.
+        drives: Vec<String>,
     },
     /// It stays.
     Keep(Kept),
+}
+
+/// The drives of a scan as EXPLAIN shows them.
+pub(crate) fn drives_shown(drives: &[String]) -> String {
+    match drives {
+        [drive] => format!("drive={drive}"),
+        several => format!("drives=[{}]", several.join(", ")),
+    }
 }
 
 /// A scan that the rule considered.
@@ -183,7 +201,7 @@ impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.table)?;
         match &self.decision {
-            Decision::Offload { drive } => write!(f, "drive={drive}")?,
+            Decision::Offload { drives } => f.write_str(&drives_shown(drives))?,
             Decision::Keep(kept) => write!(f, "{kept}")?,
         }
         if let Some((units, kept)) = &self.units_kept {
@@ -224,7 +242,7 @@ mod tests {
     fn offloaded_scan_shows_its_estimates_and_those_of_its_merge() {
         let candidate = Candidate {
             table: "t".to_owned(),
-            decision: Decision::Offload { drive: "d".to_owned() },
+            decision: Decision::Offload { drives: vec!["d".to_owned()] },
             costs: Some(Costs { drive_ns: 1e6, host_ns: 3e6, snapshot: 1 }),
             merge: Some(Costs { drive_ns: 2e6, host_ns: 4e6, snapshot: 1 }),
             above: None,
@@ -238,6 +256,14 @@ mod tests {
         let shown = "t: drive=d, above it kept=cost (drive 2.000 ms, host 1.000 ms), \
                      drive 1.000 ms, host 3.000 ms";
         assert_eq!(candidate.to_string(), shown);
+    }
+
+    #[test]
+    fn drives_of_a_scan_work_at_the_same_time_and_the_host_does_the_sum() {
+        let one = Costs { drive_ns: 1e6, host_ns: 3e6, snapshot: 1 };
+        let both = one.beside(Costs { drive_ns: 2e6, host_ns: 4e6, snapshot: 2 });
+        assert_eq!(both, Costs { drive_ns: 2e6, host_ns: 7e6, snapshot: 1 });
+        assert_eq!(drives_shown(&["a".to_owned(), "b".to_owned()]), "drives=[a, b]");
     }
 
     #[test]

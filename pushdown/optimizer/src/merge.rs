@@ -244,10 +244,13 @@ impl<'a> Found<'a> {
     ) -> Lowered<PushdownMergeExec> {
         let ordering = |detail: &str| Err(Kept::new(KeepReason::Ordering, detail));
         let Some(first) = self.scans().next() else { return ordering("a merge of nothing") };
-        if self.scans().any(|scan| scan.drive() != first.drive()) {
+        let [name] = first.drives() else {
+            return ordering("a merge of rows of several drives");
+        };
+        if self.scans().any(|scan| scan.drives() != first.drives()) {
             return ordering("a merge of rows of several drives");
         }
-        let drive = planning.drives.iter().find(|drive| drive.name == first.drive());
+        let drive = planning.drives.iter().find(|drive| drive.name == *name);
         let inputs_max = drive.map_or(0, |drive| drive.capabilities.merge_inputs_max as usize);
         if inputs_max == 0 {
             return ordering("the drive does not merge");
@@ -277,7 +280,7 @@ impl<'a> Found<'a> {
             return ordering("more sorted row groups overlap than a drive merges at a time");
         };
         let merged = Merged {
-            drive: first.drive().to_owned(),
+            drive: name.clone(),
             merge,
             ordering: self.ordering.clone(),
             fetch: self.fetch,
@@ -286,7 +289,7 @@ impl<'a> Found<'a> {
         };
         let inputs = self.inputs.iter().map(|input| Arc::clone(input)).collect();
         let exec = PushdownMergeExec::new(merged, inputs, plan.equivalence_properties().clone());
-        match planning.is_quarantined(first.drive(), exec.quarantine_hash()) {
+        match planning.is_quarantined(name, exec.quarantine_hash()) {
             true => Err(Kept::for_quarantine()),
             false => Ok(exec),
         }

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// The units of a fragment on one drive.
+/// The units of a fragment on one drive, or on several after [`Placed::add`].
 #[derive(Debug)]
 pub(crate) struct Placed {
     /// Partition by partition, those for the host among them.
@@ -34,6 +34,26 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
+    /// Whether some of the units are not on the drive, and may be on another one.
+    pub(crate) fn is_partly_elsewhere(&self) -> bool {
+        self.partitions.iter().flatten().any(is_elsewhere)
+    }
+
+    /// Adds the units that another drive has, which is the one with the number `drive`, to those
+    /// that were placed before.
+    pub(crate) fn add(&mut self, other: Self, drive: usize) {
+        let theirs = other.partitions.into_iter().flatten();
+        for (ours, theirs) in self.partitions.iter_mut().flatten().zip(theirs) {
+            if is_elsewhere(ours) && !is_elsewhere(&theirs) {
+                *ours = PlannedUnit { drive, ..theirs };
+            }
+        }
+        let left = self.partitions.iter().flatten().filter(|unit| unit.kept.is_some()).count();
+        let is_other = |kept: &(usize, Kept)| kept.1.reason != KeepReason::NotOnDrive;
+        let kept = other.kept.filter(is_other).or_else(|| self.kept.take());
+        self.kept = kept.filter(|_| left > 0).map(|(_, kept)| (left, kept));
+    }
+
     /// The estimates for all units on the drive, those of each one noted at it.
     ///
     /// # Errors
@@ -61,8 +81,13 @@ impl Placed {
     }
 }
 
-/// The units of `stack` on a drive. What it cannot run is planned for the host, row group by row
-/// group.
+/// Whether a unit is for the host because the drive does not have its file.
+fn is_elsewhere(unit: &PlannedUnit) -> bool {
+    unit.kept == Some(KeepReason::NotOnDrive)
+}
+
+/// The units of `stack` on a drive, but for those that were placed `before` on another. What it
+/// cannot run is planned for the host, row group by row group.
 ///
 /// # Errors
 /// If it can run none of them.
@@ -71,12 +96,18 @@ pub(crate) fn place_units(
     stack: &Stack<'_>,
     units: &ScanUnits<'_>,
     fragment: &Fragment,
+    before: Option<&Placed>,
 ) -> Lowered<Placed> {
     let mut placed = Placed { partitions: Vec::new(), kept: None };
     let mut on_drive = 0;
-    for partition in units.deal(stack.partitions) {
+    for (at, partition) in units.deal(stack.partitions).into_iter().enumerate() {
         let mut planned = Vec::with_capacity(partition.len());
-        for unit in partition {
+        for (number, unit) in partition.into_iter().enumerate() {
+            let known = before.and_then(|placed| placed.partitions.get(at)?.get(number));
+            if known.is_some_and(|known| !is_elsewhere(known)) {
+                planned.push(PlannedUnit::new(unit, Err(KeepReason::NotOnDrive)));
+                continue;
+            }
             let chunks = match chunks_on(drive, stack, unit, fragment) {
                 Ok(chunks) => {
                     on_drive += 1;

@@ -63,6 +63,8 @@ pub(crate) struct PlannedUnit {
     pub chunks: Vec<Chunk>,
     /// The file's values of the columns that only its folder has.
     pub folder_values: Vec<ScalarValue>,
+    /// Which of the scan's drives has the file.
+    pub drive: usize,
     /// The reason why the unit is planned for the host, although the drive runs others.
     pub kept: Option<KeepReason>,
     /// What its encodings are estimated to be for a drive's decoders; nothing of a unit for the
@@ -82,6 +84,7 @@ impl PlannedUnit {
             row_group_count: count(unit.facts.metadata.num_row_groups()),
             rows: u64::try_from(unit.metadata().num_rows()).unwrap_or(0),
             folder_values: unit.file.partition_values.clone(),
+            drive: 0,
             kept: chunks.as_ref().err().copied(),
             chunks: chunks.unwrap_or_default(),
             encoded: Encoded::default(),

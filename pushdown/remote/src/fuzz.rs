@@ -179,7 +179,14 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         collection: "c".to_owned(),
         name: "o".to_owned(),
     };
-    let info = || InfoMessage { name: name(), length: 5, version: 7, created_ns: 1, written_ns: 2 };
+    let info = || InfoMessage {
+        name: name(),
+        length: 5,
+        version: 7,
+        created_ns: 1,
+        written_ns: 2,
+        hash: Some(vec![3; 16].into()),
+    };
     let kernel = || protocol::Capabilities::from(&Capabilities::of_scan_kernel());
     let version = || Hello { protocol_major: 1, protocol_minor: 3, format_major: 1 };
     let container = || Container { name: name(), bytes_max: Some(9), ..Container::default() };

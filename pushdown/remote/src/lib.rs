@@ -68,7 +68,9 @@ pub use client::{
 pub use error::{Denial, Error};
 pub use host::{HostOptions, HostedDrive, Program, serve_hosted};
 pub use link::{Link, LinkLimit, Throttled};
-pub use object_store::{Connect, RemoteStore};
+pub use object_store::{
+    Connect, Peers, RemoteStore, Replica, Replicated, ReplicatedStore, Seen, Side, replicate,
+};
 pub use protocol::{PROTOCOL_MAJOR, PROTOCOL_MINOR};
 pub use server::{
     Allowed, Applications, Exposure, Http1Patience, Listener, ServerOptions, ServerTls, serve,

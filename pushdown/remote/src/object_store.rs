@@ -15,6 +15,8 @@
 
 mod paths;
 mod read;
+mod replica;
+mod replicated;
 mod upload;
 
 use std::{collections::BTreeSet, fmt, ops::Range, sync::Arc};
@@ -27,14 +29,19 @@ use ::object_store::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream, stream::BoxStream};
-use nearscan_store::{CollectionPath, Condition};
+use nearscan_store::{CollectionPath, Condition, ObjectInfo};
 
 use crate::client::{More, ObjectError, ObjectErrorKind, Objects};
 use paths::{Place, meta_of, object_path, place_of};
+pub use replica::{Replica, Replicated, Side, replicate};
+pub use replicated::{Peers, ReplicatedStore, Seen};
 use upload::Upload;
 
 /// Finds the connection to the server, which is made when it is first needed.
 pub type Connect = dyn Fn() -> BoxFuture<'static, Result<Objects, ObjectError>> + Send + Sync;
+
+/// Is told of each object that a server describes.
+type Watch = dyn Fn(&ObjectInfo) + Send + Sync;
 
 /// The objects of a server.
 #[derive(Clone)]
@@ -42,6 +49,7 @@ pub struct RemoteStore {
     /// The address, for people.
     name: Arc<str>,
     connect: Arc<Connect>,
+    watch: Option<Arc<Watch>>,
 }
 
 impl fmt::Debug for RemoteStore {
@@ -90,7 +98,20 @@ impl RemoteStore {
     where
         F: Fn() -> BoxFuture<'static, Result<Objects, ObjectError>> + Send + Sync + 'static,
     {
-        Self { name: name.into(), connect: Arc::new(connect) }
+        Self { name: name.into(), connect: Arc::new(connect), watch: None }
+    }
+
+    /// The store, which tells of each object that the server describes.
+    fn watched(self, watch: impl Fn(&ObjectInfo) + Send + Sync + 'static) -> Self {
+        Self { watch: Some(Arc::new(watch)), ..self }
+    }
+
+    /// What an object store says of an object, which is told to whoever watches.
+    fn meta_of(&self, info: &ObjectInfo) -> ObjectMeta {
+        if let Some(watch) = &self.watch {
+            watch(info);
+        }
+        meta_of(info)
     }
 
     async fn objects(&self, location: &Path) -> Result<Objects> {
@@ -114,7 +135,9 @@ impl RemoteStore {
                 }
             };
             Ok::<_, Error>(stream::iter(listed.into_iter().map(move |(collection, names)| {
-                Ok::<_, Error>(list_collection(objects.clone(), collection, names, prefix.clone()))
+                let (store, prefix) = (store.clone(), prefix.clone());
+                let listed = list_collection(store, objects.clone(), collection, names, prefix);
+                Ok::<_, Error>(listed)
             })))
         });
         collections.try_flatten().try_flatten().boxed()
@@ -130,13 +153,14 @@ enum Next {
 
 /// Lists the objects of a collection, page by page; none of one that is not there.
 fn list_collection(
+    store: RemoteStore,
     objects: Objects,
     collection: CollectionPath,
     names: String,
     prefix: Path,
 ) -> BoxStream<'static, Result<ObjectMeta>> {
     let pages = stream::try_unfold(Next::First, move |next| {
-        let (objects, collection) = (objects.clone(), collection.clone());
+        let (store, objects, collection) = (store.clone(), objects.clone(), collection.clone());
         let (names, prefix) = (names.clone(), prefix.clone());
         async move {
             let after = match next {
@@ -153,7 +177,8 @@ fn list_collection(
                 (More::Maybe, Some(last)) => Next::After(last.path.name().to_owned()),
                 (More::Maybe, None) | (More::No, _) => Next::End,
             };
-            let page: Vec<Result<ObjectMeta>> = page.iter().map(|info| Ok(meta_of(info))).collect();
+            let page: Vec<Result<ObjectMeta>> =
+                page.iter().map(|info| Ok(store.meta_of(info))).collect();
             Ok(Some((stream::iter(page), next)))
         }
     });

@@ -2,7 +2,7 @@
 //! Changes a part of an object: appends, cuts off, overwrites. Each is done as a whole, or not.
 //!
 //! Bytes are appended in place, behind all that any reader has open. All other changes of bytes
-//! copy the object to a new file.
+//! copy the object to a new file. Of neither the hash of all bytes is computed.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -95,7 +95,7 @@ impl Store {
         let file = self.file(row)?;
         let written = file.write_at(row.length, bytes).and_then(|()| file.sync());
         written.map_err(Error::io("append to", &path_of(row.file)))?;
-        let stored = Stored { file: row.file, length, attributes: BTreeMap::new() };
+        let stored = Stored { file: row.file, length, hash: None, attributes: BTreeMap::new() };
         self.commit(path, Condition::Version(row.version), stored)
     }
 
@@ -117,7 +117,7 @@ impl Store {
             .write_at(offset, bytes)
             .map_err(Error::io("write", &path_of(number)))
             .and_then(|()| self.files().sync(number, file.as_ref()));
-        let stored = Stored { file: number, length, attributes: BTreeMap::new() };
+        let stored = Stored { file: number, length, hash: None, attributes: BTreeMap::new() };
         let done =
             written.and_then(|()| self.commit(path, Condition::Version(row.version), stored));
         if done.as_ref().is_err_and(|error| !matches!(error, Error::Uncertain(_))) {

@@ -13,8 +13,9 @@
 //! # What this crate does not do
 //!
 //! It has no network, no authentication, no applications and no drive: it does not look into the
-//! bytes that it keeps, and has no checksums of them. An object is in one collection. After a
-//! failure of the catalog nothing can be changed until the store is opened again.
+//! bytes that it keeps, and when it reads them it does not compute the hash again that it keeps of
+//! objects that were written as a whole. An object is in one collection. After a failure of the
+//! catalog nothing can be changed until the store is opened again.
 //!
 //! # Invariants
 //!
@@ -34,6 +35,7 @@ mod catalog;
 mod change;
 mod changes;
 mod containers;
+mod content;
 mod disk;
 mod drive;
 mod error;
@@ -48,6 +50,7 @@ mod store;
 mod writer;
 
 pub use change::{Change, ChangeKind};
+pub use content::ContentHash;
 pub use disk::{Disk, DiskFile};
 pub use drive::StoreDrive;
 pub use error::{Error, Limit, Result};

@@ -2,6 +2,7 @@
 //! Describes objects.
 
 use crate::{
+    content::ContentHash,
     error::{Error, Result},
     path::ObjectPath,
 };
@@ -25,6 +26,9 @@ pub struct ObjectInfo {
     /// The number of its last change of bytes in the log of the store: never 0, never used again,
     /// for another object or the same.
     pub version: u64,
+    /// The hash of its bytes, if this version was written as a whole by a program that keeps
+    /// hashes.
+    pub hash: Option<ContentHash>,
     /// When it was made, in ns since 1970.
     pub created_ns: u64,
     /// When its bytes last changed, in ns since 1970.

@@ -35,13 +35,13 @@ impl Store {
     pub fn reader(&self, path: &ObjectPath) -> Result<Reader> {
         let mut last = None;
         for _ in 0..OPEN_TRIES {
-            let row = self.row(path)?.ok_or_else(|| path.not_found())?;
+            let (row, info) = self.found(path)?.ok_or_else(|| path.not_found())?;
             let name = path_of(row.file);
             match self.files().open(row.file)? {
                 Some(file) if file.len().map_err(Error::io("read", &name))? < row.length => {
                     return Err(Error::Damaged { reason: format!("{name} is too short") });
                 }
-                Some(file) => return Ok(Reader::new(row.info(path.clone()), file, self.clone())),
+                Some(file) => return Ok(Reader::new(info, file, self.clone())),
                 // It was replaced between the two steps, if it has another file now.
                 None if last != Some(row.file) => last = Some(row.file),
                 None => return Err(Error::Damaged { reason: format!("{name} is missing") }),
@@ -70,10 +70,10 @@ impl Store {
     /// [`Error::NotFound`], [`Error::NotLocal`] if the store is on no file system, or an error of
     /// the catalog.
     pub fn local_file(&self, path: &ObjectPath) -> Result<LocalFile> {
-        let row = self.row(path)?.ok_or_else(|| path.not_found())?;
+        let (row, info) = self.found(path)?.ok_or_else(|| path.not_found())?;
         let local = self.files().local_path(row.file);
         let path_of_file = local.ok_or_else(|| Error::NotLocal { path: path.to_string() })?;
-        Ok(LocalFile { info: row.info(path.clone()), path: path_of_file })
+        Ok(LocalFile { info, path: path_of_file })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
         COLLECTIONS, Catalog, ContainerRow, OBJECTS, ObjectRow, PARTITIONS, Reading, Replaced,
     },
     change::ChangeKind,
+    content::ContentHash,
     disk::Disk,
     error::{Error, Limit, Result},
     files::{Files, path_of},
@@ -45,6 +46,7 @@ struct Inner {
 pub(crate) struct Stored {
     pub(crate) file: u64,
     pub(crate) length: u64,
+    pub(crate) hash: Option<ContentHash>,
     pub(crate) attributes: BTreeMap<String, Vec<u8>>,
 }
 
@@ -115,13 +117,20 @@ impl Store {
         Ok(found.map(ObjectRow::of))
     }
 
+    /// The row of an object, and what is known of it.
+    pub(crate) fn found(&self, path: &ObjectPath) -> Result<Option<(ObjectRow, ObjectInfo)>> {
+        let reading = self.catalog().read()?;
+        let Some(row) = self.row_in(&reading, path)? else { return Ok(None) };
+        let hash = reading.hashes()?.of(path.key(), row.version)?;
+        Ok(Some((row, row.info(path.clone(), hash))))
+    }
+
     /// Returns what is known of an object.
     ///
     /// # Errors
     /// [`Error::NotFound`], or an error of the catalog.
     pub fn info(&self, path: &ObjectPath) -> Result<ObjectInfo> {
-        let row = self.row(path)?.ok_or_else(|| path.not_found())?;
-        Ok(row.info(path.clone()))
+        self.found(path)?.map(|(_, info)| info).ok_or_else(|| path.not_found())
     }
 
     /// Lists the objects of a collection whose names start with `prefix` and are behind `after`, in
@@ -140,7 +149,7 @@ impl Store {
         if reading.open_table(COLLECTIONS)?.get(collection.key())?.is_none() {
             return Err(Error::NotFound { what: format!("collection {collection}") });
         }
-        let objects = reading.open_table(OBJECTS)?;
+        let (objects, hashes) = (reading.open_table(OBJECTS)?, reading.hashes()?);
         let (partition, name) = collection.key();
         let first = after.unwrap_or(prefix).max(prefix);
         let mut found = Vec::new();
@@ -152,7 +161,9 @@ impl Store {
                 break;
             }
             if after != Some(object) {
-                found.push(ObjectRow::of(row.value()).info(collection.object(object)?));
+                let row = ObjectRow::of(row.value());
+                let hash = hashes.of(key.value(), row.version)?;
+                found.push(row.info(collection.object(object)?, hash));
             }
         }
         Ok(found)
@@ -184,6 +195,7 @@ impl Store {
             let row = transaction.object(path)?.ok_or_else(|| path.not_found())?;
             self.check(path, condition, Some(row))?;
             transaction.open_table(OBJECTS)?.remove(path.key())?;
+            transaction.set_hash(path, row.version, None)?;
             transaction.clear_attributes(path.into())?;
             let bytes = Replaced { old: row.length, new: 0 };
             transaction.charge(path.collection(), bytes, Replaced { old: 1, new: 0 })?;
@@ -221,7 +233,7 @@ impl Store {
         condition: Condition,
         stored: Stored,
     ) -> Result<ObjectInfo> {
-        let Stored { file, length, attributes } = stored;
+        let Stored { file, length, hash, attributes } = stored;
         let (info, old) = self.catalog().change(|transaction| {
             let old = transaction.object(path)?;
             self.check(path, condition, old)?;
@@ -234,11 +246,12 @@ impl Store {
             let created_ns = old.map_or(now_ns, |old| old.created_ns);
             let row = ObjectRow { file, length, version, created_ns, written_ns: now_ns };
             transaction.open_table(OBJECTS)?.insert(path.key(), row.value())?;
+            transaction.set_hash(path, version, hash)?;
             for (name, value) in &attributes {
                 transaction.set_attribute(path.into(), name, value)?;
             }
             let replaced = old.map(|old| old.file).filter(|old| *old != file);
-            Ok((row.info(path.clone()), replaced))
+            Ok((row.info(path.clone(), hash), replaced))
         })?;
         if let Some(old) = old {
             self.files().remove(old);

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 
 use crate::{
     catalog::COLLECTIONS,
+    content::Hashing,
     disk::DiskFile,
     error::{Error, Result},
     files::path_of,
@@ -23,6 +24,7 @@ pub struct Writer {
     number: u64,
     file: Arc<dyn DiskFile>,
     length: u64,
+    hashing: Hashing,
     room: Option<Room>,
     attributes: BTreeMap<String, Vec<u8>>,
     /// A write has failed.
@@ -56,6 +58,7 @@ impl Store {
             number,
             file,
             length: 0,
+            hashing: Hashing::default(),
             room,
             is_abandoned: false,
             attributes: BTreeMap::new(),
@@ -88,6 +91,7 @@ impl Writer {
             written.map_err(Error::io("write", &path_of(self.number)))
         });
         self.length = length;
+        self.hashing.update(bytes);
         self.is_abandoned = written.is_err();
         written
     }
@@ -119,7 +123,8 @@ impl Writer {
         self.check()?;
         self.store.files().sync(self.number, self.file.as_ref())?;
         let attributes = mem::take(&mut self.attributes);
-        let stored = Stored { file: self.number, length: self.length, attributes };
+        let hash = Some(self.hashing.finish());
+        let stored = Stored { file: self.number, length: self.length, hash, attributes };
         let _guard = self.store.lock(&self.path);
         let committed = self.store.commit(&self.path, self.condition, stored);
         self.is_committed = matches!(committed, Ok(_) | Err(Error::Uncertain(_)));

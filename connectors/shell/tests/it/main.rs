@@ -18,6 +18,8 @@ mod program;
 #[cfg(test)]
 mod reads;
 #[cfg(test)]
+mod replicate;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod sick_card;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs the replaced plan, restricted to one row group.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use datafusion::{
     common::{
@@ -20,7 +20,7 @@ use datafusion::{
 
 use parquet::arrow::arrow_reader::RowSelector;
 
-use crate::{scan::Scan, units::PlannedUnit};
+use crate::{facts::FileFacts, scan::Scan, units::PlannedUnit};
 
 /// Runs the replaced plan over one unit.
 pub(crate) fn execute_unit(
@@ -111,11 +111,17 @@ fn restrict_to(
     Ok(restricted.data)
 }
 
-/// Returns the scan's file of a unit; it is found by its path, which is kept by serialisation.
+/// Returns the scan's file of a unit; it is found by its path, which is kept by serialisation. In a
+/// scan of objects of several servers the paths begin with the server.
 pub(crate) fn find_file<'a>(scan: &Scan<'a>, unit: &PlannedUnit) -> Option<&'a PartitionedFile> {
     let mut files = scan.config.file_groups.iter().flat_map(|group| group.files());
-    files.find(|file| {
-        let path = format!("/{}", file.object_meta.location);
-        std::path::Path::new(&path) == unit.file.path
+    let path = &unit.file.path;
+    let of_servers = unit.file.server.as_ref().map(|it| format!("/{it}{}", path.display()));
+    files.find(|file| match file.extensions.get::<FileFacts>() {
+        Some(facts) => facts.file == unit.file,
+        None => {
+            let found = format!("/{}", file.object_meta.location);
+            Path::new(&found) == path || of_servers.as_ref().is_some_and(|path| *path == found)
+        }
     })
 }

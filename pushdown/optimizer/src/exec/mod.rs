@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Implements [`PushdownExec`], which runs a fragment on a drive, unit by unit, and on the host the
-//! units that the drive pushes back.
+//! units that the drive pushes back. If the files are on several drives, each unit runs on the one
+//! that has its file.
 //!
 //! The operator has no children: the subplan that it replaces is a field, and is not shown. For
 //! each unit of work ([`unit`]):
@@ -75,6 +76,8 @@ use dynamic::Narrowing;
 pub(crate) use dynamic::is_dynamic;
 use keys::UnitKeys;
 use trial::KeyTrials;
+
+use crate::decision::drives_shown;
 
 /// Returns the plan with the id of another query, under which the log records its units.
 ///
@@ -180,9 +183,9 @@ impl PushdownExec {
         &self.pushed.fragment
     }
 
-    /// Name of the drive.
-    pub fn drive(&self) -> &str {
-        &self.pushed.drive
+    /// Names of the drives of its units, at least one.
+    pub fn drives(&self) -> &[String] {
+        &self.pushed.drives
     }
 
     /// Units of work, of all partitions.
@@ -245,11 +248,11 @@ impl DisplayAs for PushdownExec {
     fn fmt_as(&self, t: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match t {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
-                write!(f, "PushdownExec: drive={}, ", self.pushed.drive)?;
+                write!(f, "PushdownExec: {}, ", drives_shown(&self.pushed.drives))?;
                 self.fmt_fragment(f)
             }
             DisplayFormatType::TreeRender => {
-                writeln!(f, "drive={}", self.pushed.drive)?;
+                writeln!(f, "{}", drives_shown(&self.pushed.drives))?;
                 writeln!(f, "table={}", self.pushed.table)?;
                 writeln!(f, "units={}", self.unit_count())
             }

@@ -64,8 +64,8 @@ pub(crate) struct RowsShape {
 /// The work of a [`PushdownExec`].
 #[derive(Debug, Clone)]
 pub(crate) struct Pushed {
-    /// Name of the drive.
-    pub(crate) drive: String,
+    /// Names of the drives, at least one; units say which is theirs.
+    pub(crate) drives: Vec<String>,
     /// Name of the table.
     pub(crate) table: String,
     /// The query, for the log.
@@ -82,4 +82,16 @@ pub(crate) struct Pushed {
     pub(crate) fetch: Option<usize>,
     /// The estimates, if the cost model was asked.
     pub(crate) costs: Option<Costs>,
+}
+
+impl Pushed {
+    /// Name of the first drive.
+    pub(crate) fn first_drive(&self) -> &str {
+        self.drives.first().map_or("", String::as_str)
+    }
+
+    /// Name of the drive of a unit.
+    pub(crate) fn drive_of(&self, unit: &PlannedUnit) -> &str {
+        self.drives.get(unit.drive).map_or("", String::as_str)
+    }
 }

@@ -56,7 +56,7 @@ pub(crate) fn partition_stream(
             let place = Place { partition, unit: at };
             let work = match keys::rule_out(&join_keys, place) {
                 true => None,
-                false => Some(work_of(&runner, &narrowing, &join_keys, place)),
+                false => Some(work_of(&runner, &narrowing, &join_keys, place, unit.drive)),
             };
             let runner = Arc::clone(&runner);
             async move {
@@ -83,9 +83,10 @@ fn work_of(
     narrowing: &Narrowing,
     join_keys: &[UnitKeys],
     place: Place,
+    drive: usize,
 ) -> (Arc<Fragment>, Filters) {
     let pushed = &runner.pushed;
-    let (left_out, bytes_max) = (runner.trials.next_left_out(), runner.key_bits_bytes_max());
+    let (left_out, bytes_max) = (runner.trials.next_left_out(), runner.key_bits_bytes_max(drive));
     let filters = UnitFilters::of(&pushed.fragment, join_keys, left_out, place, bytes_max);
     let is_looked_up = |join: u64, output: usize| {
         join_keys.iter().enumerate().any(|(at, keys)| {
@@ -112,16 +113,23 @@ pub(super) fn unit_runner(
     let options =
         config.options().extensions.get::<NearscanOptions>().cloned().unwrap_or_default().pushdown;
     let pushed = exec.pushed();
-    let drive = context.drives.get(&pushed.drive);
+    let has_units = |drive: usize| {
+        let mut units = pushed.partitions.iter().flatten();
+        units.any(|unit| unit.drive == drive && unit.kept.is_none())
+    };
     let memory =
         MemoryConsumer::new(format!("PushdownExec[{partition}]")).register(task.memory_pool());
     let budget: Arc<dyn Budget> = Arc::new(PoolBudget(memory.new_empty()));
+    let open = |(at, name): (usize, &String)| {
+        let drive = context.drives.get(name).filter(|_| has_units(at));
+        OpenDrive::open(drive, pushed.query_id, &budget)
+    };
     Ok(Arc::new(UnitRunner {
         pushed: Arc::clone(pushed),
         trials: Arc::clone(&exec.trials),
         plan: Arc::clone(exec.replaced()),
         schema: exec.schema(),
-        drive: OpenDrive::open(drive, pushed.query_id, &budget),
+        drives: pushed.drives.iter().enumerate().map(open).collect(),
         fallback: OpenDrive::open(context.fallback.clone(), pushed.query_id, &budget),
         context,
         task: Arc::clone(task),

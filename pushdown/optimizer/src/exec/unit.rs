@@ -38,7 +38,8 @@ pub(crate) struct UnitRunner {
     pub(crate) schema: SchemaRef,
     pub(crate) context: Arc<PushdownContext>,
     pub(crate) task: Arc<TaskContext>,
-    pub(crate) drive: Option<OpenDrive>,
+    /// Those of the operator, in its order; none where a drive is absent.
+    pub(crate) drives: Vec<Option<OpenDrive>>,
     pub(crate) fallback: Option<OpenDrive>,
     pub(crate) metrics: Arc<PushdownMetrics>,
     /// Bytes that the partition has charged to the query's memory pool.
@@ -137,9 +138,14 @@ impl Cost {
 }
 
 impl UnitRunner {
-    /// Bytes of key filters that the drive takes.
-    pub(super) fn key_bits_bytes_max(&self) -> u64 {
-        self.drive.as_ref().map_or(0, OpenDrive::key_bits_bytes_max)
+    /// One of the operator's drives, if it is there.
+    pub(super) fn drive(&self, at: usize) -> Option<&OpenDrive> {
+        self.drives.get(at).and_then(Option::as_ref)
+    }
+
+    /// Bytes of key filters that a drive takes.
+    pub(super) fn key_bits_bytes_max(&self, drive: usize) -> u64 {
+        self.drive(drive).map_or(0, OpenDrive::key_bits_bytes_max)
     }
 
     /// No rows, of a unit that has none that are wanted.
@@ -172,7 +178,7 @@ impl UnitRunner {
                     verify::compare(&self.pushed, &unit, &fragment, &charged.batches, rows).await?;
                 }
                 let rows_out = row_count(&charged.batches);
-                self.log(&unit, &self.pushed.drive, "", cost, rows_out);
+                self.log(&unit, self.pushed.drive_of(&unit), "", cost, rows_out);
                 return Ok(UnitRows::Batches(charged));
             }
             Err(returned) => returned,
@@ -218,8 +224,9 @@ impl UnitRunner {
     ) -> Result<(Charged, Cost), Returned> {
         let back = |reason| Returned { reason, cost: Cost::default() };
         let hash = self.pushed.fragment.hash();
-        let open = self.drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
-        let pass = self.context.admit(&self.pushed.drive, hash, open.epoch());
+        let name = self.pushed.drive_of(unit);
+        let open = self.drive(unit.drive).ok_or_else(|| back(PushBack::Fault))?;
+        let pass = self.context.admit(name, hash, open.epoch());
         let pass = pass.ok_or_else(|| back(PushBack::Quarantine))?;
         let command = self.bind(open, fragment, unit, self.timeout);
         let command = command.ok_or_else(|| back(PushBack::Fault))?;
@@ -240,12 +247,12 @@ impl UnitRunner {
                 self.trials.note(given, unit.rows, rows_kept);
                 let scans = std::slice::from_ref(&command);
                 let observed = Observation::of(Kernel::Scan, scans, unit.load(), &completion);
-                self.context.note_command(&self.pushed.drive, &observed);
+                self.context.note_command(name, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((self.charge(batches).ok_or_else(low_memory)?, cost))
             }
             Err(fault) => {
-                tracing::debug!(drive = self.pushed.drive, %fault, "a unit was pushed back");
+                tracing::debug!(drive = name, %fault, "a unit was pushed back");
                 pass.ended(&fault, self.context.now());
                 Err(Returned { reason: fault_reason(&fault), cost })
             }

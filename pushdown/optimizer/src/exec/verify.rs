@@ -70,7 +70,7 @@ pub(crate) async fn compare(
     }
     exec_err!(
         "drive {} and the host differ in row group {} of {}: {} rows against {}",
-        pushed.drive,
+        pushed.drive_of(unit),
         unit.row_group,
         unit.file,
         found.len(),

@@ -13,7 +13,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use nearscan_store::{
-    Change, CollectionPath, Condition, DEFAULT_PARTITION, ObjectInfo, ObjectPath, Quota, Usage,
+    Change, CollectionPath, Condition, DEFAULT_PARTITION, ObjectInfo, ObjectPath, Owner, Quota,
+    Usage,
 };
 use prost::Message;
 
@@ -186,16 +187,20 @@ impl Objects {
         info_of(self.call(action::COPY, &copy).await?)
     }
 
-    /// Returns the attributes of an object. More than fit one answer are asked for in turn, so they
-    /// may be of different times.
+    /// Returns the attributes of an object or a container. More than fit one answer are asked for
+    /// in turn, so they may be of different times.
     ///
     /// # Errors
     /// [`ObjectErrorKind::NotFound`], or what keeps the server from answering.
-    pub async fn attributes(&self, path: &ObjectPath) -> Result<BTreeMap<String, Vec<u8>>> {
+    pub async fn attributes<'a>(
+        &self,
+        of: impl Into<Owner<'a>> + Send,
+    ) -> Result<BTreeMap<String, Vec<u8>>> {
+        let name = ObjectName::from(of.into());
         let mut all = BTreeMap::new();
         loop {
             let after = all.last_key_value().map(|(name, _): (&String, _)| name.clone());
-            let of = Within::behind(ObjectName::from(path), after);
+            let of = Within::behind(name.clone(), after);
             let Attributes { attributes, is_partial } = self.call(action::ATTRIBUTES, &of).await?;
             let before = all.len();
             all.extend(attributes);
@@ -206,18 +211,18 @@ impl Objects {
         }
     }
 
-    /// Sets an attribute of an object, or removes it if there is no value.
+    /// Sets an attribute of an object or a container, or removes it if there is no value.
     ///
     /// # Errors
     /// [`ObjectErrorKind::NotFound`], [`ObjectErrorKind::Invalid`], or what keeps the server from
     /// answering.
-    pub async fn set_attribute(
+    pub async fn set_attribute<'a>(
         &self,
-        path: &ObjectPath,
+        of: impl Into<Owner<'a>> + Send,
         attribute: &str,
         value: Option<Bytes>,
     ) -> Result<()> {
-        let (of, attribute) = (ObjectName::from(path), attribute.to_owned());
+        let (of, attribute) = (ObjectName::from(of.into()), attribute.to_owned());
         let set = SetAttribute { of, attribute, value };
         self.call::<Done>(action::SET_ATTRIBUTE, &set).await.map(drop)
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Converts the types of a store of objects to messages and back.
 
+use bytes::Bytes;
 use nearscan_store::{
-    Change, ChangeKind, CollectionPath, Condition, DEFAULT_PARTITION, Error, ObjectInfo,
-    ObjectPath, Quota, Usage,
+    Change, ChangeKind, CollectionPath, Condition, ContentHash, DEFAULT_PARTITION, Error,
+    ObjectInfo, ObjectPath, Owner, Quota, Usage,
 };
 use tonic::{Code, Status};
 
@@ -53,6 +54,16 @@ impl From<&ObjectPath> for ObjectName {
     }
 }
 
+impl From<Owner<'_>> for ObjectName {
+    fn from(owner: Owner<'_>) -> Self {
+        match owner {
+            Owner::Partition(name) => Self { partition: name.to_owned(), ..Self::default() },
+            Owner::Collection(path) => path.into(),
+            Owner::Object(path) => path.into(),
+        }
+    }
+}
+
 impl From<&ObjectInfo> for messages::ObjectInfo {
     fn from(info: &ObjectInfo) -> Self {
         Self {
@@ -61,6 +72,7 @@ impl From<&ObjectInfo> for messages::ObjectInfo {
             version: info.version,
             created_ns: info.created_ns,
             written_ns: info.written_ns,
+            hash: info.hash.map(|hash| Bytes::copy_from_slice(&hash.0.to_be_bytes())),
         }
     }
 }
@@ -69,10 +81,13 @@ impl TryFrom<messages::ObjectInfo> for ObjectInfo {
     type Error = Error;
 
     fn try_from(info: messages::ObjectInfo) -> Result<Self, Error> {
+        // A hash of another length is one that this version does not know.
+        let hash = info.hash.and_then(|hash| hash.as_ref().try_into().ok());
         Ok(Self {
             path: info.name.object_path()?,
             length: info.length,
             version: info.version,
+            hash: hash.map(|hash| ContentHash(u128::from_be_bytes(hash))),
             created_ns: info.created_ns,
             written_ns: info.written_ns,
         })

@@ -77,8 +77,15 @@ mod tests {
     #[case("grün/a%2Fb")]
     fn object_is_found_by_its_path(#[case] name: &str) {
         let path = CollectionPath::in_default("c").unwrap().object(name).unwrap();
-        let info =
-            ObjectInfo { path: path.clone(), length: 1, version: 7, created_ns: 1, written_ns: 2 };
+        let path_of_it = path.clone();
+        let info = ObjectInfo {
+            path: path_of_it,
+            length: 1,
+            version: 7,
+            hash: None,
+            created_ns: 1,
+            written_ns: 2,
+        };
         let meta = meta_of(&info);
         assert_eq!(object_path(&meta.location).unwrap(), path);
         assert_eq!(meta.e_tag.as_deref(), Some("7"));

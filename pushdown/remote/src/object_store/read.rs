@@ -12,10 +12,7 @@ use bytes::{Bytes, BytesMut};
 use futures::{StreamExt, stream};
 use nearscan_store::ObjectPath;
 
-use super::{
-    RemoteStore, failed,
-    paths::{meta_of, object_path},
-};
+use super::{RemoteStore, failed, paths::object_path};
 use crate::{
     client::{ObjectError, ObjectErrorKind, Reading},
     protocol::objects::RANGES_MAX,
@@ -102,7 +99,7 @@ impl Steady {
     }
 
     fn meta(&self) -> Option<ObjectMeta> {
-        self.reading.as_ref().map(|reading| meta_of(reading.info()))
+        self.reading.as_ref().map(|reading| self.store.meta_of(reading.info()))
     }
 
     /// The next bytes, all of one range; none after the last.
@@ -216,7 +213,7 @@ pub(super) async fn get(
     let path = object_path(location)?;
     let objects = store.objects(location).await?;
     let info = objects.info(&path).await.map_err(|error| failed(location, error))?;
-    let meta = meta_of(&info);
+    let meta = store.meta_of(&info);
     options.check_preconditions(&meta)?;
     if version.is_some_and(|version| version != info.version) {
         let source = format!("the object has version {}", info.version).into();

@@ -51,6 +51,9 @@ pub(crate) struct ObjectInfo {
     pub(crate) created_ns: u64,
     #[prost(uint64, tag = "5")]
     pub(crate) written_ns: u64,
+    /// XXH3 of all bytes, 16 bytes, big-endian; none where it is not known.
+    #[prost(bytes = "bytes", optional, tag = "6")]
+    pub(crate) hash: Option<Bytes>,
 }
 
 /// Asks for the objects of a collection in the order of their names.

@@ -24,4 +24,5 @@ mod link_faults;
 mod listener;
 mod messages;
 mod objects;
+mod replicas;
 mod security;

@@ -80,6 +80,10 @@ fn object_is_read_as_it_was_put(#[case] way: Way, #[case] length: usize) {
         let info = objects.put(&object("a/b"), bytes.clone(), Condition::Absent).await.unwrap();
         assert_eq!(info.length, length as u64);
         assert_eq!(objects.info(&object("a/b")).await.unwrap(), info);
+        assert!(info.hash.is_some());
+        let (listed, _) = objects.list(object("a").collection(), "", None).await.unwrap();
+        assert_eq!(listed, std::slice::from_ref(&info));
+        assert_eq!(objects.read(&object("a/b"), None, &[]).await.unwrap().info(), &info);
         assert!(read_all(&drive, &object("a/b")).await == bytes);
     });
     assert!(server.store.reader(&object("a/b")).unwrap().read_all().unwrap() == bytes);
@@ -156,7 +160,8 @@ fn changes_hold_to_their_conditions_and_are_listed() {
         let second = objects.append(&path, noise(4 << 20), now).await.unwrap();
         assert_eq!(second.length, 3 + (4 << 20));
         objects.write_at(&path, 1, Bytes::from_static(b"NE"), Condition::Always).await.unwrap();
-        objects.truncate(&path, 4, Condition::Always).await.unwrap();
+        let cut = objects.truncate(&path, 4, Condition::Always).await.unwrap();
+        assert_eq!(cut.hash, None);
         assert_eq!(read_all(&drive, &path).await, [&b"oNE"[..], &noise(1)].concat());
         objects.set_attribute(&path, "owner", Some(Bytes::from_static(b"me"))).await.unwrap();
         assert_eq!(objects.attributes(&path).await.unwrap()["owner"], b"me");

@@ -7,6 +7,7 @@
 //! | partitions | name | quota and usage |
 //! | collections | partition, name | quota and usage |
 //! | objects | partition, collection, name | file, length, version, times |
+//! | hashes | partition, collection, name | version, and the hash of its bytes |
 //! | attributes | partition, collection, object, name; a container has empty names | bytes |
 //! | changes | sequence number | what happened to which object |
 //! | numbers | name | format; last sequence number; last one that was forgotten |
@@ -27,6 +28,7 @@ pub(crate) use transaction::{Replaced, Transaction};
 
 use self::backend::FileBackend;
 use crate::{
+    content::ContentHash,
     disk::{Disk, DiskFile},
     error::{Error, Result},
     files,
@@ -46,6 +48,8 @@ const CACHE_BYTES: usize = 64 << 20;
 type ContainerValue = (u64, u64, u64, u64);
 /// File, length, version, and when it was made and last written, in ns since 1970.
 type ObjectValue = (u64, u64, u64, u64, u64);
+/// The version whose bytes have the hash, and the hash.
+type HashValue = (u64, u128);
 /// Kind, partition, collection, object, and when it was, in ns since 1970.
 type ChangeValue = (u8, &'static str, &'static str, &'static str, u64);
 
@@ -55,6 +59,10 @@ pub(crate) const COLLECTIONS: TableDefinition<'_, (&str, &str), ContainerValue> 
     TableDefinition::new("collections");
 pub(crate) const OBJECTS: TableDefinition<'_, (&str, &str, &str), ObjectValue> =
     TableDefinition::new("objects");
+/// Stores of programs that kept no hashes do not have it, and such a program leaves its rows alone
+/// when it replaces an object.
+pub(crate) const HASHES: TableDefinition<'_, (&str, &str, &str), HashValue> =
+    TableDefinition::new("hashes");
 pub(crate) const ATTRIBUTES: TableDefinition<'_, (&str, &str, &str, &str), &[u8]> =
     TableDefinition::new("attributes");
 pub(crate) const CHANGES: TableDefinition<'_, u64, ChangeValue> = TableDefinition::new("changes");
@@ -160,5 +168,28 @@ impl Reading {
         table: TableDefinition<'_, K, V>,
     ) -> Result<ReadOnlyTable<K, V>> {
         Ok(self.0.open_table(table)?)
+    }
+
+    /// Opens the table of hashes; none of a store that has none yet.
+    pub(crate) fn hashes(&self) -> Result<Hashes> {
+        match self.0.open_table(HASHES) {
+            Ok(table) => Ok(Hashes(Some(table))),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(Hashes(None)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The hashes of objects at one time.
+pub(crate) struct Hashes(
+    Option<ReadOnlyTable<(&'static str, &'static str, &'static str), HashValue>>,
+);
+
+impl Hashes {
+    /// The hash of a version of an object, if it is known.
+    pub(crate) fn of(&self, key: (&str, &str, &str), version: u64) -> Result<Option<ContentHash>> {
+        let Some(table) = &self.0 else { return Ok(None) };
+        let found = redb::ReadableTable::get(table, key)?.map(|row| row.value());
+        Ok(found.filter(|(of, _)| *of == version).map(|(_, hash)| ContentHash(hash)))
     }
 }

@@ -2,6 +2,7 @@
 //! Names the fields of the catalog's rows.
 
 use crate::{
+    content::ContentHash,
     object::ObjectInfo,
     path::ObjectPath,
     quota::{Quota, Usage},
@@ -52,8 +53,8 @@ impl ObjectRow {
         (self.file, self.length, self.version, self.created_ns, self.written_ns)
     }
 
-    pub(crate) fn info(self, path: ObjectPath) -> ObjectInfo {
+    pub(crate) fn info(self, path: ObjectPath, hash: Option<ContentHash>) -> ObjectInfo {
         let Self { length, version, created_ns, written_ns, .. } = self;
-        ObjectInfo { path, length, version, created_ns, written_ns }
+        ObjectInfo { path, length, version, hash, created_ns, written_ns }
     }
 }

@@ -5,11 +5,12 @@ use nearscan_drive::clock::unix_ns;
 use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::{
-    ATTRIBUTES, CHANGES, COLLECTIONS, ContainerRow, FORMAT, FORMAT_NUMBER, NUMBERS, OBJECTS,
-    ObjectRow, PARTITIONS, SEQUENCE_NUMBER,
+    ATTRIBUTES, CHANGES, COLLECTIONS, ContainerRow, FORMAT, FORMAT_NUMBER, HASHES, NUMBERS,
+    OBJECTS, ObjectRow, PARTITIONS, SEQUENCE_NUMBER,
 };
 use crate::{
     change::ChangeKind,
+    content::ContentHash,
     error::{Error, Limit, Result},
     object::{ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX},
     owner::Owner,
@@ -76,6 +77,21 @@ impl Transaction {
         let row = (kind.code(), partition, collection, name, self.now_ns);
         self.open_table(CHANGES)?.insert(last + 1, row)?;
         Ok(last + 1)
+    }
+
+    /// Keeps the hash of a version of an object, or removes that of the one before.
+    pub(crate) fn set_hash(
+        &self,
+        path: &ObjectPath,
+        version: u64,
+        hash: Option<ContentHash>,
+    ) -> Result<()> {
+        let mut hashes = self.open_table(HASHES)?;
+        match hash {
+            Some(ContentHash(hash)) => drop(hashes.insert(path.key(), (version, hash))?),
+            None => drop(hashes.remove(path.key())?),
+        }
+        Ok(())
     }
 
     /// Sets an attribute.

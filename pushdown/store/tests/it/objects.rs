@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use nearscan_store::{
     Change, ChangeKind, CollectionPath, Condition, Error, ObjectPath, Owner, Quota, Store,
 };
+use redb::TableDefinition;
 use rstest::{fixture, rstest};
 use tempfile::TempDir;
 
@@ -372,4 +373,85 @@ fn object_has_at_most_a_hundred_attributes(stored: Stored) {
     let error = store.set_attribute(&object("a"), "b", b"").unwrap_err().to_string();
     assert_eq!(error, "object default/c/a has 100 attributes, which is the limit");
     assert_eq!(store.attributes(&object("a")).unwrap().len(), 100);
+}
+
+/// Its hash as text; of an object that has none, nothing.
+fn hash(store: &Store, name: &str) -> Option<String> {
+    store.info(&object(name)).unwrap().hash.map(|hash| hash.to_string())
+}
+
+/// As `xxh128sum` prints it.
+const HASH_OF_ABC: &str = "06b05ab6733a618578af5f94892f3950";
+const HASH_OF_NOTHING: &str = "99aa06d3014798d86001c324468d497f";
+
+#[rstest]
+fn hash_is_that_of_all_bytes_however_they_were_written(stored: Stored) {
+    let store = &stored.store;
+    let mut writer = store.writer(&object("a"), Condition::Always).unwrap();
+    writer.write(b"a").unwrap();
+    writer.write(b"bc").unwrap();
+    let committed = writer.commit().unwrap();
+    assert_eq!(committed.hash.unwrap().to_string(), HASH_OF_ABC);
+    store.put(&object("b"), b"", Condition::Always).unwrap();
+    assert_eq!(hash(store, "b").as_deref(), Some(HASH_OF_NOTHING));
+    let listed = store.list(&collection(), "", None, 9).unwrap();
+    assert_eq!(listed[0], committed);
+    assert_eq!(store.reader(&object("a")).unwrap().info(), &committed);
+    assert_eq!(store.local_file(&object("a")).unwrap().info, committed);
+}
+
+#[rstest]
+fn object_that_was_changed_in_part_has_no_hash_until_it_is_written_anew(stored: Stored) {
+    let store = &stored.store;
+    let changes: [fn(&Store); 3] = [
+        |store| drop(store.append(&object("a"), b"d", Condition::Always).unwrap()),
+        |store| drop(store.write_at(&object("a"), 1, b"x", Condition::Always).unwrap()),
+        |store| drop(store.truncate(&object("a"), 1, Condition::Always).unwrap()),
+    ];
+    for change in changes {
+        store.put(&object("a"), b"abc", Condition::Always).unwrap();
+        assert_eq!(hash(store, "a").as_deref(), Some(HASH_OF_ABC));
+        change(store);
+        assert_eq!(hash(store, "a"), None);
+    }
+    store.remove(&object("a"), Condition::Always).unwrap();
+    store.put(&object("a"), b"", Condition::Always).unwrap();
+    assert_eq!(hash(store, "a").as_deref(), Some(HASH_OF_NOTHING));
+}
+
+const HASHES: TableDefinition<'_, (&str, &str, &str), (u64, u128)> = TableDefinition::new("hashes");
+
+/// Closes a store, changes its catalog as another program would, and opens it again.
+fn after(stored: Stored, change: impl FnOnce(&redb::WriteTransaction)) -> Stored {
+    let Stored { store, folder } = stored;
+    drop(store);
+    let database = redb::Database::open(folder.path().join("catalog")).unwrap();
+    let transaction = database.begin_write().unwrap();
+    change(&transaction);
+    transaction.commit().unwrap();
+    drop(database);
+    Stored { store: Store::open(folder.path()).unwrap(), folder }
+}
+
+#[rstest]
+fn store_of_a_program_without_hashes_is_opened_and_gets_them(stored: Stored) {
+    stored.store.put(&object("a"), b"abc", Condition::Always).unwrap();
+    let stored = after(stored, |catalog| assert!(catalog.delete_table(HASHES).unwrap()));
+    let store = &stored.store;
+    assert_eq!(hash(store, "a"), None);
+    assert_eq!(store.list(&collection(), "", None, 9).unwrap()[0].hash, None);
+    assert_eq!(bytes(store, "a"), b"abc");
+    store.put(&object("b"), b"abc", Condition::Always).unwrap();
+    assert_eq!(hash(store, "b").as_deref(), Some(HASH_OF_ABC));
+}
+
+/// A program without hashes leaves the row of the version before.
+#[rstest]
+fn hash_of_another_version_is_none(stored: Stored) {
+    let version = stored.store.put(&object("a"), b"abc", Condition::Always).unwrap().version;
+    let stored = after(stored, |catalog| {
+        let mut hashes = catalog.open_table(HASHES).unwrap();
+        hashes.insert(("default", "c", "a"), (version - 1, 7)).unwrap();
+    });
+    assert_eq!(hash(&stored.store, "a"), None);
 }

@@ -211,8 +211,10 @@ impl MergeRunner {
         if !inputs.iter().all(|input| input.is_exact) {
             return Err(back(PushBack::Encoding));
         }
-        let UnitRunner { pushed, context, drive, timeout, .. } = &*first.runner;
-        let open = drive.as_ref().ok_or_else(|| back(PushBack::Fault))?;
+        let UnitRunner { pushed, context, timeout, .. } = &*first.runner;
+        // The scans of a merge have one drive.
+        let name = pushed.first_drive();
+        let open = first.runner.drive(0).ok_or_else(|| back(PushBack::Fault))?;
         // Its timeout is the sum over its units.
         let timeout = timeout.saturating_mul(u32::try_from(inputs.len()).unwrap_or(u32::MAX));
         let scan = |input: &Input| input.runner.bind(open, &input.fragment, &input.unit, timeout);
@@ -230,7 +232,7 @@ impl MergeRunner {
             tracing::debug!(%error, "a merge does not fit in a command");
             back(PushBack::Encoding)
         })?;
-        let pass = context.admit(&pushed.drive, self.quarantine_hash, open.epoch());
+        let pass = context.admit(name, self.quarantine_hash, open.epoch());
         let pass = pass.ok_or_else(|| back(PushBack::Quarantine))?;
         let completion = match open.complete(command.clone(), timeout).await {
             Ok(completion) => completion,
@@ -248,12 +250,12 @@ impl MergeRunner {
                 pass.succeeded();
                 let load = Load { rows, ..Load::default() };
                 let observed = Observation::of(Kernel::Merge, &command.scans, load, &completion);
-                context.note_command(&pushed.drive, &observed);
+                context.note_command(name, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((first.runner.charge(batches).ok_or_else(low_memory)?, cost))
             }
             Err(fault) => {
-                tracing::debug!(drive = pushed.drive, %fault, "a merge was pushed back");
+                tracing::debug!(drive = name, %fault, "a merge was pushed back");
                 pass.ended(&fault, context.now());
                 Err(Returned { reason: fault_reason(&fault), cost })
             }
