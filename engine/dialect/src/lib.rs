@@ -16,8 +16,8 @@
 //! - [`expand`] replaces what needs the columns of a table: `COLUMNS`, options of `*`, `PIVOT`,
 //!   `UNPIVOT`, `SUMMARIZE`, `ORDER BY ALL`. Its caller plans the queries that tell them.
 //!
-//! [`table_calls`] finds the calls of a table function. [`display_names`] says how the columns of a result are shown. `docs/sql.md` lists the
-//! extensions, and a test runs each of its examples.
+//! [`table_calls`] finds the calls of a table function. [`display_names`] says how the columns of a
+//! result are shown. `docs/sql.md` lists the extensions, and a test runs each of its examples.
 //!
 //! Statements that use none of this pass unchanged, and words of the dialect stay usable as names.
 
