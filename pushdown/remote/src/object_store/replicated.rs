@@ -126,6 +126,17 @@ impl ReplicatedStore {
         }
     }
 
+    /// Waits for an answer of the server about a collection, and asks meanwhile where its replica
+    /// is, so that it takes no longer.
+    async fn noting_replica<T>(&self, of: Place, answer: impl Future<Output = T>) -> T {
+        match of {
+            Place::Collection(of) if !self.peers.is_lost(&self.address) => {
+                futures::join!(answer, self.note_replica(&of)).0
+            }
+            Place::Root | Place::Collection(_) | Place::Object(_) => answer.await,
+        }
+    }
+
     /// The replica of a collection, if there is one that may be read.
     fn replica(&self, collection: &CollectionPath) -> Result<Replica, NoReplica> {
         let known = self.seen.replica_of(&self.address, collection);
@@ -219,13 +230,11 @@ impl ReplicatedStore {
 
     /// Lists what is below a prefix, and remembers it.
     async fn listed(&self, prefix: &Path) -> Result<Vec<ObjectMeta>> {
-        let error = match self.inner.list(Some(prefix)).try_collect::<Vec<_>>().await {
+        let listing = self.inner.list(Some(prefix)).try_collect::<Vec<_>>();
+        let error = match self.noting_replica(collection_of(prefix)?, listing).await {
             Err(error) if is_unreachable(&error) => error,
             Err(error) => return Err(error),
             Ok(listed) => {
-                if let Place::Collection(of) = collection_of(prefix)? {
-                    self.note_replica(&of).await;
-                }
                 self.seen.list(&self.address, prefix, listed.clone());
                 return Ok(listed);
             }
@@ -334,11 +343,13 @@ impl ObjectStore for ReplicatedStore {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        let is_head = options.head;
-        let got = self.get(location, options).await?;
-        if is_head && !self.peers.is_lost(&self.address) {
-            self.note_replica(object_path(location)?.collection()).await;
-        }
+        let got = match options.head {
+            true => {
+                let getting = self.get(location, options);
+                self.noting_replica(collection_of(location)?, getting).await?
+            }
+            false => self.get(location, options).await?,
+        };
         Ok(self.steady(location, got))
     }
 
