@@ -5,10 +5,10 @@
 //! layer. Three rules are narrower than that. What is in L4 never sees a backend (L3). The
 //! connectors (L6) and the benchmarks (L7) see the engine, not what is under it, but for those of
 //! the kernels and of a drive, which see no engine, that of a storage server, which is its client
-//! too, and the fuzzers. The conformance suite is for tests: it is a development dependency, and then of any crate from its own layer
-//! upward; only the check of a drive brings it to users, and fuzzers start from its cases. What a
-//! test says when it cannot run, and how it unpacks its files, is for the tests of any crate;
-//! beside them only tasks and the SQL tests unpack files.
+//! too, and the fuzzers. The conformance suite is for tests: it is a development dependency, and
+//! then of any crate from its own layer upward; only the check of a drive brings it to users, and
+//! fuzzers start from its cases. What a test says when it cannot run, and how it unpacks its files,
+//! is for the tests of any crate; beside them only tasks and the SQL tests unpack files.
 //!
 //! A folder that is in the table need not exist. A crate that exists and is not in the table is an
 //! error, so a new crate takes its place in the commit that adds it, with the reason in the
