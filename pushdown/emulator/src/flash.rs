@@ -25,7 +25,7 @@
 //!   beyond the threshold count for the relocated block. Only the order of the events of different
 //!   blocks is that of the reads.
 //! - Only blocks that were read have a counter, and those of a file that is gone are forgotten: as
-//!   soon as there are as many files with counters as [`GONE_AMONG_MIN`], or twice as many as were
+//!   soon as there are as many files with counters as 4,096, or twice as many as were
 //!   left the last time.
 
 use std::{

@@ -116,13 +116,13 @@ impl Row {
         self.scan_s().max(self.received_bytes()[1] / link)
     }
 
-    /// Whether the response time is within [`OVER_BOUND_MAX`] of its bound.
+    /// Whether the response time is at most 1.2 times its bound.
     #[must_use]
     pub fn is_near_bound(&self) -> bool {
         self.pushed_s() <= OVER_BOUND_MAX * self.bound_s()
     }
 
-    /// Whether [`LESS_MIN`] is saved; none where the bound does not allow it.
+    /// Whether 90 % is saved; none where the bound does not allow it.
     #[must_use]
     pub fn is_less(&self) -> Option<bool> {
         let is_allowed = OVER_BOUND_MAX * self.bound_s() <= (1.0 - LESS_MIN) * self.host_s();

@@ -61,7 +61,7 @@ pub(crate) async fn run(
             };
             Failure::Statement(in_parts(&primary, Some(error.to_string()), hint))
         })?;
-    let mut text = format!("{copied} objects ({bytes} bytes) were copied, {same} were the same");
+    let mut text = format!("objects copied: {copied} ({bytes} bytes), unchanged: {same}");
     if without_hash > 0 {
         text.push_str(&format!(
             "; the replica cannot stand in for {without_hash} of them, which were changed in part \

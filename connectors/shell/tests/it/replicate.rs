@@ -26,8 +26,8 @@ fn collection_is_copied_once_and_the_copy_is_a_table() {
     let replicate = ["drive", "replicate", &from, &to];
     let (out, err, status) = program(folder, &replicate);
     assert_eq!((err.as_str(), status), ("", 0));
-    assert!(out.starts_with("1 objects (") && out.ends_with("copied, 0 were the same\n"), "{out}");
-    let again = "0 objects (0 bytes) were copied, 1 were the same\n";
+    assert!(out.starts_with("objects copied: 1 (") && out.ends_with(", unchanged: 0\n"), "{out}");
+    let again = "objects copied: 0 (0 bytes), unchanged: 1\n";
     assert_eq!(program(folder, &replicate), (again.to_owned(), String::new(), 0));
     let sum = format!("SELECT count(*) AS n, sum(k) AS s FROM '{to}n.parquet' WHERE k > 10");
     assert_eq!(program(folder, &["-c", &sum]), (ANSWER.to_owned(), String::new(), 0));
