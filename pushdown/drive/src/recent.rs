@@ -37,20 +37,36 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     /// Sets the value of a key; if there is no room, another one is forgotten.
     pub fn insert(&mut self, key: K, value: V) {
         self.remove(&key);
-        while self.entries.len() >= self.max {
-            let Some((_, oldest)) = self.uses.pop_first() else { break };
-            self.entries.remove(&oldest);
+        while self.is_full() {
+            self.remove_oldest();
         }
         self.clock += 1;
         self.uses.insert(self.clock, key.clone());
         self.entries.insert(key, (self.clock, value));
     }
 
-    /// Forgets a key.
-    pub fn remove(&mut self, key: &K) {
-        if let Some((used, _)) = self.entries.remove(key) {
-            self.uses.remove(&used);
-        }
+    /// Forgets a key, and returns its value.
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        let (used, value) = self.entries.remove(key)?;
+        self.uses.remove(&used);
+        Some(value)
+    }
+
+    /// Forgets the least recently used entry, and returns its value.
+    pub fn remove_oldest(&mut self) -> Option<V> {
+        let (_, oldest) = self.uses.pop_first()?;
+        self.entries.remove(&oldest).map(|(_, value)| value)
+    }
+
+    /// Whether the next new key takes the place of another one.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.entries.len() >= self.max
+    }
+
+    /// The keys, in no order; they are not used with it.
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.entries.keys()
     }
 
     /// Forgets all entries that are not as `keeps` says.
@@ -91,9 +107,12 @@ mod tests {
         recent.insert("b", 2);
         recent.retain(|key, _| *key != "a");
         recent.insert("c", 3);
-        recent.remove(&"c");
+        assert_eq!(recent.remove(&"c"), Some(3));
         recent.insert("d", 4);
         assert_eq!((recent.get(&"b").copied(), recent.get(&"d").copied()), (Some(2), Some(4)));
         assert_eq!((recent.entries.len(), recent.uses.len()), (2, 2));
+        assert!(recent.is_full());
+        assert_eq!([recent.remove_oldest(), recent.remove_oldest()], [Some(2), Some(4)]);
+        assert_eq!(recent.remove_oldest(), None);
     }
 }

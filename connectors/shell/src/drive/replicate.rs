@@ -64,8 +64,8 @@ pub(crate) async fn run(
     let mut text = format!("objects copied: {copied} ({bytes} bytes), unchanged: {same}");
     if without_hash > 0 {
         text.push_str(&format!(
-            "; the replica cannot stand in for {without_hash} of them, which were changed in part \
-             after they were written"
+            "; the replica cannot stand in for {without_hash} of them: no hash is known of objects \
+             that were changed in part, or of a server of an older version"
         ));
     }
     print(&text)

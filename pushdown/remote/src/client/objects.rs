@@ -211,6 +211,35 @@ impl Objects {
         }
     }
 
+    /// Returns an attribute of an object or a container; none if it has none of the name.
+    ///
+    /// # Errors
+    /// As [`Objects::attributes`].
+    pub async fn attribute<'a>(
+        &self,
+        of: impl Into<Owner<'a>> + Send,
+        attribute: &str,
+    ) -> Result<Option<Vec<u8>>> {
+        let of = ObjectName::from(of.into());
+        // They are asked for behind a name: behind its own but for the last letter.
+        let mut behind: String = attribute.to_owned();
+        behind.pop();
+        loop {
+            let asked = Within::behind(of.clone(), Some(behind.clone()));
+            let page: Attributes = self.call(action::ATTRIBUTES, &asked).await?;
+            let mut attributes: BTreeMap<String, Vec<u8>> = page.attributes.into_iter().collect();
+            if let Some(value) = attributes.remove(attribute) {
+                return Ok(Some(value));
+            }
+            match attributes.into_keys().next_back() {
+                Some(last) if page.is_partial && last > behind && last.as_str() < attribute => {
+                    behind = last;
+                }
+                _ => return Ok(None),
+            }
+        }
+    }
+
     /// Sets an attribute of an object or a container, or removes it if there is no value.
     ///
     /// # Errors

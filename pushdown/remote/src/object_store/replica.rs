@@ -20,6 +20,9 @@ use crate::{
 /// The attribute of a collection that says where its replica is.
 pub(super) const REPLICA: &str = "nearscan.replica";
 
+/// Objects of a collection that is copied, at most.
+const OBJECTS_MAX: usize = 1 << 22;
+
 /// A collection of a server: `drive://HOST:PORT/COLLECTION`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
@@ -66,7 +69,8 @@ pub struct Replicated {
     pub bytes: u64,
     /// Objects that were the same before.
     pub same: u64,
-    /// Objects without a hash, which were copied, but which the replica cannot stand in for.
+    /// Objects that were copied, but for which the replica cannot stand in, since one of both sides
+    /// has no hash of their bytes.
     pub without_hash: u64,
 }
 
@@ -86,23 +90,23 @@ pub struct Side {
 /// What keeps a server from answering; [`ObjectErrorKind::Conflict`] if an object was changed
 /// meanwhile. What was copied before stays.
 pub async fn replicate(from: &Side, to: &Side) -> Result<Replicated, ObjectError> {
-    let listed = list_collection_of(&from.objects, &from.replica.collection).await?;
+    let listed = list_of(&from.objects, &from.replica.collection, "", OBJECTS_MAX).await?;
     match to.objects.create_collection(&to.replica.collection, Quota::default()).await {
         Err(error) if error.kind != ObjectErrorKind::Exists => return Err(error),
         _ => {}
     }
-    let found = list_collection_of(&to.objects, &to.replica.collection).await?;
+    let found = list_of(&to.objects, &to.replica.collection, "", OBJECTS_MAX).await?;
     let mut done = Replicated::default();
     for (name, original) in &listed {
         let copy = found.get(name);
         let is_same =
             |copy: &ObjectInfo| copy.hash == original.hash && copy.length == original.length;
-        done.without_hash += u64::from(original.hash.is_none());
         if original.hash.is_some() && copy.is_some_and(is_same) {
             done.same += 1;
             continue;
         }
-        copy_object(from, to, original, copy).await?;
+        let put = copy_object(from, to, original, copy).await?;
+        done.without_hash += u64::from(original.hash.is_none() || put.hash.is_none());
         done.copied += 1;
         done.bytes += original.length;
     }
@@ -118,7 +122,7 @@ async fn copy_object(
     to: &Side,
     original: &ObjectInfo,
     copy: Option<&ObjectInfo>,
-) -> Result<(), ObjectError> {
+) -> Result<ObjectInfo, ObjectError> {
     let invalid = |error: nearscan_store::Error| ObjectError {
         kind: ObjectErrorKind::Invalid,
         reason: error.to_string(),
@@ -137,21 +141,31 @@ async fn copy_object(
             kind: ObjectErrorKind::Failed,
             reason: format!("the copy of {} has other bytes than the original", original.path),
         }),
-        false => Ok(()),
+        false => Ok(put),
     }
 }
 
-/// All objects of a collection, by their names; none of one that is not there.
-pub(super) async fn list_collection_of(
+/// The objects of a collection whose names start so, by their names.
+///
+/// # Errors
+/// [`ObjectErrorKind::Exhausted`] if there are more than `max`, or what keeps the server from
+/// answering.
+pub(super) async fn list_of(
     objects: &Objects,
     collection: &CollectionPath,
+    names: &str,
+    max: usize,
 ) -> Result<BTreeMap<String, ObjectInfo>, ObjectError> {
     let mut all = BTreeMap::new();
     loop {
         let after = all.last_key_value().map(|(name, _): (&String, _)| name.clone());
         let before = all.len();
-        let (page, more) = objects.list(collection, "", after.as_deref()).await?;
+        let (page, more) = objects.list(collection, names, after.as_deref()).await?;
         all.extend(page.into_iter().map(|info| (info.path.name().to_owned(), info)));
+        if all.len() > max {
+            let reason = format!("{collection} has more than {max} objects");
+            return Err(ObjectError { kind: ObjectErrorKind::Exhausted, reason });
+        }
         // A server that gives nothing new has no more, whatever it says.
         if more == More::No || all.len() == before {
             return Ok(all);

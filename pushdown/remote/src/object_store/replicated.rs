@@ -15,32 +15,35 @@
 //! - A replica serves an object only if that has the hash and the length which were seen of the
 //!   version that is meant. What it serves goes by the name, tag and time of the original.
 //! - A list while the server is gone has what was listed last, as a whole, or is an error.
+//! - What this store has written, and what the server was seen to lack, is forgotten: the replica
+//!   does not stand in for what was there before.
 //! - A replica is asked only if the server cannot be reached: what it refuses stays refused.
 
 mod seen;
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{fmt, ops::Range, pin::pin, sync::Arc};
 
 use ::object_store::{
     CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
     MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload,
-    PutResult, Result, path::Path,
+    PutResult, Result, UploadPart, path::Path,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
     StreamExt, TryStreamExt,
-    future::BoxFuture,
+    future::{self, BoxFuture, Either},
     stream::{self, BoxStream},
 };
 use nearscan_store::{CollectionPath, ObjectInfo, ObjectPath};
 
+use seen::LIST_MAX;
 pub use seen::Seen;
 
 use super::{
     RemoteStore,
     paths::{Place, meta_of, object_path, place_of},
-    replica::{REPLICA, Replica, list_collection_of},
+    replica::{REPLICA, Replica, list_of},
 };
 use crate::client::{ObjectError, ObjectErrorKind, Objects};
 
@@ -89,6 +92,9 @@ fn with_reason(error: Error, reason: &str) -> Error {
     Error::Generic { store: "drive", source: Box::new(source) }
 }
 
+/// Objects of a replica that are compared with a list, at most.
+const STAND_IN_MAX: usize = 4 * LIST_MAX;
+
 /// Why a replica does not help.
 type NoReplica = String;
 
@@ -114,12 +120,11 @@ impl ReplicatedStore {
     async fn note_replica(&self, collection: &CollectionPath) {
         let asked = async {
             let objects = self.peers.connect(&self.address).await?;
-            objects.attributes(collection).await
+            objects.attribute(collection, REPLICA).await
         };
         match asked.await {
-            Ok(attributes) => {
-                let value = attributes.get(REPLICA);
-                let replica = value.and_then(|value| Replica::of(value));
+            Ok(value) => {
+                let replica = value.and_then(|value| Replica::of(&value));
                 self.seen.replica(&self.address, collection, replica);
             }
             Err(error) => tracing::debug!(%collection, %error, "its replica is not known"),
@@ -127,11 +132,23 @@ impl ReplicatedStore {
     }
 
     /// Waits for an answer of the server about a collection, and asks meanwhile where its replica
-    /// is, so that it takes no longer.
-    async fn noting_replica<T>(&self, of: Place, answer: impl Future<Output = T>) -> T {
+    /// is. An error does not wait for that.
+    async fn noting_replica<T>(
+        &self,
+        of: Place,
+        answer: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         match of {
             Place::Collection(of) if !self.peers.is_lost(&self.address) => {
-                futures::join!(answer, self.note_replica(&of)).0
+                let (answer, noting) = (pin!(answer), pin!(self.note_replica(&of)));
+                match future::select(answer, noting).await {
+                    Either::Left((Ok(answer), noting)) => {
+                        noting.await;
+                        Ok(answer)
+                    }
+                    Either::Left((Err(error), _)) => Err(error),
+                    Either::Right(((), answer)) => answer.await,
+                }
             }
             Place::Root | Place::Collection(_) | Place::Object(_) => answer.await,
         }
@@ -192,7 +209,7 @@ impl ReplicatedStore {
         let options = options.clone().with_if_match(Some(same.version.to_string()));
         let got = same.store.get_opts(&same.location, options).await;
         let got = got.map_err(|error| format!("its replica: {error}"))?;
-        tracing::debug!(%location, address = %self.address, "an object is read from its replica");
+        self.warn_of_stand_in(path.collection());
         Ok(GetResult { meta: same.original, ..got })
     }
 
@@ -205,7 +222,12 @@ impl ReplicatedStore {
         }
         let error = match self.inner.get_opts(location, options.clone()).await {
             Err(error) if is_unreachable(&error) => error,
-            answered => return answered,
+            answered => {
+                if matches!(answered, Err(Error::NotFound { .. })) {
+                    self.seen.forget(&self.address, location);
+                }
+                return answered;
+            }
         };
         let got = self.get_at_replica(location, &options).await;
         got.map_err(|reason| with_reason(error, &reason))
@@ -228,19 +250,35 @@ impl ReplicatedStore {
         GetResult { payload, meta, range, attributes }
     }
 
-    /// Lists what is below a prefix, and remembers it.
-    async fn listed(&self, prefix: &Path) -> Result<Vec<ObjectMeta>> {
-        let listing = self.inner.list(Some(prefix)).try_collect::<Vec<_>>();
+    /// Says once that a replica stands in.
+    fn warn_of_stand_in(&self, of: &CollectionPath) {
+        if self.seen.is_first_stand_in(&self.address, of) {
+            let (address, collection) = (&self.address, of.name());
+            tracing::warn!(
+                %address, collection,
+                "the server cannot be reached: its replica has what was seen of it"
+            );
+        }
+    }
+
+    /// Lists what is below a prefix, and remembers it unless it is too long.
+    async fn listed(&self, prefix: &Path) -> Result<BoxStream<'static, Result<ObjectMeta>>> {
+        let listing = async {
+            let mut listing = self.inner.list(Some(prefix));
+            let first = listing.by_ref().take(LIST_MAX + 1).try_collect::<Vec<_>>().await?;
+            Ok((first, listing))
+        };
         let error = match self.noting_replica(collection_of(prefix)?, listing).await {
             Err(error) if is_unreachable(&error) => error,
             Err(error) => return Err(error),
-            Ok(listed) => {
-                self.seen.list(&self.address, prefix, listed.clone());
-                return Ok(listed);
+            Ok((first, rest)) => {
+                self.seen.list(&self.address, prefix, &first);
+                return Ok(stream::iter(first.into_iter().map(Ok)).chain(rest).boxed());
             }
         };
         let listed = self.listed_at_replica(prefix).await;
-        listed.map_err(|reason| with_reason(error, &reason))
+        let listed = listed.map_err(|reason| with_reason(error, &reason))?;
+        Ok(stream::iter(listed.into_iter().map(Ok)).boxed())
     }
 
     /// What was listed last, if the replica has the bytes of all of it.
@@ -255,18 +293,25 @@ impl ReplicatedStore {
         let at_replica = |error: &dyn fmt::Display| format!("its replica {replica}: {error}");
         let objects = self.peers.connect(&replica.address).await;
         let objects = objects.map_err(|error| at_replica(&error))?;
-        let found = list_collection_of(&objects, &replica.collection).await;
+        let names = match place_of(prefix).map_err(text)? {
+            Place::Object(path) => format!("{}/", path.name()),
+            Place::Root | Place::Collection(_) => String::new(),
+        };
+        let found = list_of(&objects, &replica.collection, &names, STAND_IN_MAX).await;
         let found = found.map_err(|error| at_replica(&error))?;
-        for object in &listed {
+        for object in listed.iter().cloned() {
             let path = object_path(&object.location).map_err(text)?;
             let original = self.seen.object_of(&self.address, &path);
+            // The list may be older than what was seen of the object.
             let is_same = |original: &ObjectInfo| {
-                found.get(path.name()).is_some_and(|found| has_same_bytes(original, found))
+                meta_of(original) == object
+                    && found.get(path.name()).is_some_and(|found| has_same_bytes(original, found))
             };
             if !original.is_some_and(|original| is_same(&original)) {
                 return Err(format!("its replica {replica} has other bytes of {}", path.name()));
             }
         }
+        self.warn_of_stand_in(&of);
         Ok(listed)
     }
 }
@@ -323,6 +368,31 @@ impl Rest {
     }
 }
 
+/// An object on its way, which is forgotten as it was before.
+#[derive(Debug)]
+struct Noted {
+    store: ReplicatedStore,
+    location: Path,
+    upload: Box<dyn MultipartUpload>,
+}
+
+#[async_trait]
+impl MultipartUpload for Noted {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        self.upload.put_part(data)
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        let completed = self.upload.complete().await;
+        self.store.seen.forget(&self.store.address, &self.location);
+        completed
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        self.upload.abort().await
+    }
+}
+
 #[async_trait]
 impl ObjectStore for ReplicatedStore {
     async fn put_opts(
@@ -331,7 +401,9 @@ impl ObjectStore for ReplicatedStore {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        self.inner.put_opts(location, payload, options).await
+        let put = self.inner.put_opts(location, payload, options).await;
+        self.seen.forget(&self.address, location);
+        put
     }
 
     async fn put_multipart_opts(
@@ -339,7 +411,9 @@ impl ObjectStore for ReplicatedStore {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, options).await
+        let upload = self.inner.put_multipart_opts(location, options).await?;
+        let (store, location) = (self.clone(), location.clone());
+        Ok(Box::new(Noted { store, location, upload }))
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
@@ -362,10 +436,14 @@ impl ObjectStore for ReplicatedStore {
             }
         }
         let mut all = Vec::with_capacity(ranges.len());
+        // All of the version of the first one.
+        let mut tag = None;
         for range in ranges {
             let range = Some(GetRange::Bounded(range.clone()));
-            let options = GetOptions::new().with_range(range);
-            all.push(self.get_opts(location, options).await?.bytes().await?);
+            let options = GetOptions::new().with_range(range).with_if_match(tag);
+            let got = self.get_opts(location, options).await?;
+            tag = got.meta.e_tag.clone();
+            all.push(got.bytes().await?);
         }
         Ok(all)
     }
@@ -374,16 +452,17 @@ impl ObjectStore for ReplicatedStore {
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
+        let (before, after) = (self.clone(), self.clone());
+        let locations = locations
+            .inspect_ok(move |location| before.seen.forget(&before.address, location))
+            .boxed();
+        let removed = self.inner.delete_stream(locations);
+        removed.inspect_ok(move |location| after.seen.forget(&after.address, location)).boxed()
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         let (store, prefix) = (self.clone(), prefix.cloned().unwrap_or_default());
-        let listed = async move {
-            let listed = store.listed(&prefix).await?;
-            Ok::<_, Error>(stream::iter(listed.into_iter().map(Ok)))
-        };
-        stream::once(listed).try_flatten().boxed()
+        stream::once(async move { store.listed(&prefix).await }).try_flatten().boxed()
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
@@ -391,6 +470,8 @@ impl ObjectStore for ReplicatedStore {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
+        let copied = self.inner.copy_opts(from, to, options).await;
+        self.seen.forget(&self.address, to);
+        copied
     }
 }

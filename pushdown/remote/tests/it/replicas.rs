@@ -13,6 +13,7 @@ use nearscan_store::{CollectionPath, Condition, Store};
 use object_store::{
     Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path,
 };
+use rstest::rstest;
 
 use crate::{
     bench::{Way, wait},
@@ -275,5 +276,87 @@ fn replica_that_is_not_known_is_said_to_be_so() {
     wait(async {
         let said = reason(&list(&store).await.unwrap_err());
         assert!(said.contains("not known to have a replica"), "{said}");
+    });
+}
+
+/// What was seen of a server no longer holds once the store has changed it.
+#[rstest]
+#[case::by_an_object("new")]
+#[case::by_an_object_in_parts("new in parts")]
+#[case::by_a_copy("copied")]
+#[case::by_a_removal("a")]
+fn replica_does_not_stand_in_for_what_was_before_a_change(#[case] changed: &str) {
+    let two = Two::start();
+    put(&two.one.store, "a", b"abc");
+    put(&two.one.store, "b", b"abc");
+    wait(two.replicate());
+    let (mut one, _other, store) = two.into_store();
+    let location = Path::from("c").join(changed);
+    wait(async {
+        list(&store).await.unwrap();
+        match changed {
+            "new" => drop(store.put(&location, "x".into()).await.unwrap()),
+            "new in parts" => {
+                let mut upload = store.put_multipart(&location).await.unwrap();
+                upload.put_part("x".into()).await.unwrap();
+                upload.complete().await.unwrap();
+            }
+            "copied" => store.copy(&Path::from("c/b"), &location).await.unwrap(),
+            _ => store.delete(&location).await.unwrap(),
+        }
+    });
+    one.served.stop();
+    wait(async {
+        let said = reason(&list(&store).await.unwrap_err());
+        assert!(said.contains("was not listed before"), "{said}");
+        let said = reason(&store.get(&location).await.unwrap_err());
+        assert!(said.contains("was not seen"), "{said}");
+        assert!(store.get(&Path::from("c/b")).await.is_ok());
+    });
+}
+
+#[rstest]
+#[case::by_a_read(false)]
+#[case::by_a_list(true)]
+fn replica_does_not_stand_in_for_what_the_server_was_seen_to_lack(#[case] is_listed: bool) {
+    let two = Two::start();
+    put(&two.one.store, "a", b"abc");
+    put(&two.one.store, "b", b"abc");
+    wait(two.replicate());
+    let (mut one, _other, store) = two.into_store();
+    wait(async { drop(list(&store).await.unwrap()) });
+    one.store.remove(&object("a"), Condition::Always).unwrap();
+    wait(async {
+        match is_listed {
+            true => assert_eq!(list(&store).await.unwrap().len(), 1),
+            false => assert!(store.head(&Path::from("c/a")).await.is_err()),
+        }
+    });
+    one.served.stop();
+    wait(async {
+        let said = reason(&store.get(&Path::from("c/a")).await.unwrap_err());
+        assert!(said.contains("was not seen"), "{said}");
+        assert_eq!(list(&store).await.is_ok(), is_listed);
+    });
+}
+
+#[test]
+fn list_that_is_older_than_an_object_of_it_is_not_used() {
+    let two = Two::start();
+    put(&two.one.store, "a", b"abc");
+    let (mut one, other, store) = {
+        wait(two.replicate());
+        two.into_store()
+    };
+    wait(async { drop(list(&store).await.unwrap()) });
+    for store in [&one.store, &other.store] {
+        put(store, "a", b"abcdef");
+    }
+    wait(async { drop(store.head(&Path::from("c/a")).await.unwrap()) });
+    one.served.stop();
+    wait(async {
+        let said = reason(&list(&store).await.unwrap_err());
+        assert!(said.contains("has other bytes of a"), "{said}");
+        assert_eq!(store.get(&Path::from("c/a")).await.unwrap().bytes().await.unwrap(), "abcdef");
     });
 }
