@@ -12,6 +12,7 @@
 //! - Reasons and events name objects, and no path of this machine.
 
 use std::{
+    ffi::OsStr,
     fmt::Debug,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -147,13 +148,17 @@ impl Drive for StoreDrive {
         });
         let mut hot: Vec<&mut Arc<Path>> = hot.collect();
         if !hot.is_empty() {
-            // A catalog that cannot be read names none of them.
-            let objects = self.store.objects_by_file_name().unwrap_or_default();
+            let names = hot.iter().filter_map(|file| file.file_name().map(OsStr::to_owned));
+            let objects = self.store.objects_of_files(&names.collect());
+            let no_object = match &objects {
+                Ok(_) => "an object that is gone",
+                Err(_) => "an object whose name cannot be read",
+            };
+            let objects = objects.unwrap_or_default();
             for file in &mut hot {
                 let object = file.file_name().and_then(|name| objects.get(name));
                 let object = object.map(|object| PathBuf::from(object.to_string()));
-                let gone = || PathBuf::from("an object that is gone");
-                **file = object.unwrap_or_else(gone).into();
+                **file = object.unwrap_or_else(|| PathBuf::from(no_object)).into();
             }
         }
         events

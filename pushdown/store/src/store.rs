@@ -2,7 +2,7 @@
 //! Opens a store, and finds, lists and removes its objects.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ffi::OsString,
     hash::{BuildHasher, RandomState},
     path::Path,
@@ -169,16 +169,22 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns all objects by the names of their files, which differ also where folders do.
-    pub(crate) fn objects_by_file_name(&self) -> Result<HashMap<OsString, ObjectPath>> {
+    /// Returns the objects of files by the names of these, which differ also where folders do.
+    pub(crate) fn objects_of_files(
+        &self,
+        names: &HashSet<OsString>,
+    ) -> Result<HashMap<OsString, ObjectPath>> {
         let mut found = HashMap::new();
         for row in self.catalog().read()?.open_table(OBJECTS)?.iter()? {
             let (key, row) = row?;
             let (partition, collection, name) = key.value();
             let file = path_of(ObjectRow::of(row.value()).file);
-            if let Some(file) = Path::new(&file).file_name() {
+            if let Some(file) = Path::new(&file).file_name().and_then(|file| names.get(file)) {
                 let object = CollectionPath::new(partition, collection)?.object(name)?;
-                found.insert(file.to_owned(), object);
+                found.insert(file.clone(), object);
+                if found.len() == names.len() {
+                    break;
+                }
             }
         }
         Ok(found)
