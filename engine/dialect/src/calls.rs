@@ -30,23 +30,39 @@ impl Visitor for Calls<'_> {
     type Break = Infallible;
 
     fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Infallible> {
-        if let TableFactor::Table { name, args: Some(arguments), .. } = table
-            && let [ObjectNamePart::Identifier(name)] = name.0.as_slice()
+        let (name, arguments) = match table {
+            TableFactor::Table { name, args: Some(arguments), .. } => (name, &arguments.args),
+            TableFactor::Function { name, args: arguments, .. } => (name, arguments),
+            _ => return ControlFlow::Continue(()),
+        };
+        if let [ObjectNamePart::Identifier(name)] = name.0.as_slice()
             && name.value.eq_ignore_ascii_case(self.function)
         {
-            let texts: Option<Vec<String>> = arguments.args.iter().map(text_of).collect();
+            let texts: Option<Vec<String>> = arguments.iter().map(argument).collect();
             self.found.extend(texts);
         }
         ControlFlow::Continue(())
     }
 }
 
-fn text_of(argument: &FunctionArg) -> Option<String> {
-    let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) = argument else {
-        return None;
-    };
-    match &value.value {
-        Value::SingleQuotedString(text) => Some(text.clone()),
+fn argument(argument: &FunctionArg) -> Option<String> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => text_of(argument),
+        _ => None,
+    }
+}
+
+/// The text of a literal, as the planner reads it.
+fn text_of(literal: &Expr) -> Option<String> {
+    match literal {
+        Expr::Nested(inner) => text_of(inner),
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => {
+                Some(text.clone())
+            }
+            Value::DollarQuotedString(quoted) => Some(quoted.value.clone()),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -65,6 +81,8 @@ mod tests {
     #[case::in_copy("COPY (SELECT * FROM app('a')) TO 'x.csv'", "a")]
     #[case::in_a_view("CREATE VIEW v AS SELECT * FROM app('a')", "a")]
     #[case::several("SELECT * FROM app('a'), app('b', '')", "a; b|")]
+    #[case::lateral("SELECT * FROM t, LATERAL app('a')", "a")]
+    #[case::with_other_quotes("SELECT * FROM app(E'a', $$b$$, ('c'))", "a|b|c")]
     #[case::without_texts("SELECT * FROM app(1), app('a', b), app(x => 'a')", "")]
     #[case::others("SELECT app('a') FROM app, other('a'), s.app('a')", "")]
     fn calls_are_found_where_a_table_can_be(#[case] sql: &str, #[case] expected: &str) {
