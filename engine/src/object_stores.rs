@@ -142,16 +142,16 @@ impl fmt::Debug for ObjectStores {
 /// # Errors
 /// [`StoreError`] that does not repeat the parts of a URL that may be secret.
 pub(crate) fn check_url(location: &str) -> Result<(), StoreError> {
-    let Some((scheme, _)) = location.split_once("://") else { return Ok(()) };
     let refused = |url: &str, reason: String| {
         Err(StoreError { url: url.to_owned(), problem: StoreProblem::Settings, reason })
     };
-    let scheme = scheme.to_ascii_lowercase();
-    if scheme == ROUTED_SCHEME {
+    // As it is read later on: a parser leaves out blanks and tabs, and needs no second slash.
+    if Url::parse(location).is_ok_and(|url| url.scheme() == ROUTED_SCHEME) {
         let instead = "name each server: LOCATION ('drive://A:1/C/', 'drive://B:1/C/')";
         return refused(location, format!("its scheme is for the engine alone; {instead}"));
     }
-    let Some(service) = Service::of(&scheme) else { return Ok(()) };
+    let Some((scheme, _)) = location.split_once("://") else { return Ok(()) };
+    let Some(service) = Service::of(&scheme.to_ascii_lowercase()) else { return Ok(()) };
     let url = match Url::parse(location) {
         Ok(url) => url,
         Err(error) => return refused(location, format!("it is no URL: {error}")),
@@ -235,6 +235,9 @@ mod tests {
     #[case("https://user:secret@host/key", "a password")]
     #[case("az://container/a/*.parquet", "patterns are for local files")]
     #[case("https://host:port/key", "no URL")]
+    #[case("drives://each/a:1/c/", "for the engine alone")]
+    #[case(" DRIVES://each/a:1/c/", "for the engine alone")]
+    #[case("dri\tves:/a:1/c/", "for the engine alone")]
     #[case("drives://each/a:1/c/", "for the engine alone")]
     fn url_that_cannot_be_read_as_it_is_written_is_refused(#[case] url: &str, #[case] why: &str) {
         let error = check_url(url).unwrap_err();
