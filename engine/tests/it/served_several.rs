@@ -172,9 +172,11 @@ async fn object_that_is_replaced_meanwhile_ends_the_query(#[case] mode: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn server_that_is_gone_is_named() {
-    let Two { one, other } = Two::start().await;
+    let mut two = Two::start().await;
     let engine = engine().await;
-    Two { one, other }.create(&engine).await;
+    two.create(&engine).await;
+    two.one.kill();
+    two.other.kill();
     let gone = failure(&engine, "SELECT sum(k) FROM t").await;
     assert!(gone.contains("the server of 'drive://127.0.0.1:"), "{gone}");
     assert!(gone.contains("does not answer") && gone.contains("hint: "), "{gone}");
