@@ -12,6 +12,9 @@ use crate::{block_on, cases, data, prepare};
 /// Messages that are struck one after the other.
 const DENSE: u64 = 2;
 
+/// The same over objects, where the first messages describe the table, and not its units.
+const DENSE_OF_OBJECTS: u64 = 24;
+
 /// What the tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tables {
@@ -43,13 +46,15 @@ fn query_behind_a_link_that_breaks_is_right_or_names_the_server(
         let data = data().await;
         let (oracle, _) = prepare(&data, cases("6")[0]).await;
         let folder = tempfile::tempdir().unwrap();
-        let store = match tables {
-            Tables::Files => None,
-            Tables::Objects => Some(data.store(&folder.path().join("store")).unwrap()),
+        let (store, dense) = match tables {
+            Tables::Files => (None, DENSE),
+            Tables::Objects => {
+                (Some(data.store(&folder.path().join("store")).unwrap()), DENSE_OF_OBJECTS)
+            }
         };
         let baseline = nearscan_faults::Baseline::take();
         let how = (fault, direction, store.as_ref());
-        let runs = walk::messages(&data, &baseline, &oracle, how, DENSE).await.unwrap();
+        let runs = walk::messages(&data, &baseline, &oracle, how, dense).await.unwrap();
         assert!(runs.len() > 3, "only {} messages were struck", runs.len());
         let mut tally = Tally::default();
         for run in runs {
