@@ -213,6 +213,24 @@ impl ReplicatedStore {
         Ok(GetResult { meta: same.original, ..got })
     }
 
+    /// Ranges of an object as the replica has it, all of one version.
+    async fn ranges_at_replica(
+        &self,
+        location: &Path,
+        ranges: &[Range<u64>],
+    ) -> Result<Vec<Bytes>, NoReplica> {
+        let mut all = Vec::with_capacity(ranges.len());
+        let mut tag = None;
+        for range in ranges {
+            let range = Some(GetRange::Bounded(range.clone()));
+            let options = GetOptions::new().with_range(range).with_if_match(tag);
+            let got = self.get_at_replica(location, &options).await?;
+            tag = got.meta.e_tag.clone();
+            all.push(got.bytes().await.map_err(|error| format!("its replica: {error}"))?);
+        }
+        Ok(all)
+    }
+
     /// Answers a request, without the replica's help later on.
     async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         if self.peers.is_lost(&self.address)
@@ -428,24 +446,18 @@ impl ObjectStore for ReplicatedStore {
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        // A read waits for a server that is lost to come back.
-        if !self.peers.is_lost(&self.address) {
-            match self.inner.get_ranges(location, ranges).await {
-                Err(error) if is_unreachable(&error) => {}
-                answered => return answered,
-            }
+        if self.peers.is_lost(&self.address)
+            && let Ok(all) = self.ranges_at_replica(location, ranges).await
+        {
+            return Ok(all);
         }
-        let mut all = Vec::with_capacity(ranges.len());
-        // All of the version of the first one.
-        let mut tag = None;
-        for range in ranges {
-            let range = Some(GetRange::Bounded(range.clone()));
-            let options = GetOptions::new().with_range(range).with_if_match(tag);
-            let got = self.get_opts(location, options).await?;
-            tag = got.meta.e_tag.clone();
-            all.push(got.bytes().await?);
-        }
-        Ok(all)
+        // It waits for a server that is lost to come back.
+        let error = match self.inner.get_ranges(location, ranges).await {
+            Err(error) if is_unreachable(&error) => error,
+            answered => return answered,
+        };
+        let all = self.ranges_at_replica(location, ranges).await;
+        all.map_err(|reason| with_reason(error, &reason))
     }
 
     fn delete_stream(
