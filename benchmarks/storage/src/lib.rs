@@ -21,6 +21,10 @@ mod program;
 pub mod select;
 mod spread;
 
+use std::path::Path;
+
+use tempfile::TempDir;
+
 pub use error::Error;
 pub use program::Program;
 pub use spread::Spread;
@@ -32,4 +36,9 @@ pub struct Progress {
     pub done: u64,
     /// All steps.
     pub all: u64,
+}
+
+/// A folder for what one measurement makes, which is removed with it.
+fn folder_in(parent: &Path) -> Result<TempDir, Error> {
+    tempfile::tempdir_in(parent).map_err(|error| Error::file("make a folder in", parent, &error))
 }

@@ -22,6 +22,7 @@ use crate::{
     Progress,
     accounts::{Accounts, Totals},
     error::Error,
+    folder_in,
     processors::Processors,
     program::{Process, Program},
 };
@@ -100,8 +101,7 @@ pub fn run(
     let processors = Processors::of_process()?;
     let _bound = processors.bind_client()?;
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::prepare)?;
-    let folder = tempfile::tempdir_in(&plan.folder);
-    let folder = folder.map_err(|error| Error::file("make a folder in", &plan.folder, &error))?;
+    let folder = folder_in(&plan.folder)?;
     let store = folder.path().join("store");
     let start = |listen: &str| plan.server.start(&store, listen, &[], &processors);
     runtime.block_on(async {

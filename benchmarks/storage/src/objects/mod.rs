@@ -19,7 +19,7 @@ use std::{ops::ControlFlow, path::PathBuf};
 use nearscan_drive::clock::Stopwatch;
 use tokio::runtime::Builder;
 
-use crate::{Progress, error::Error, processors::Processors, program::Program};
+use crate::{Progress, error::Error, folder_in, processors::Processors, program::Program};
 use files::Objects;
 pub use report::{Report, Row};
 pub use servers::Encryption;
@@ -79,9 +79,7 @@ pub fn run(
     let (mut done, all) = (0, pairs * plan.encryptions.len() as u64);
     let mut rows = Vec::new();
     for encryption in &plan.encryptions {
-        let folder = tempfile::tempdir_in(&plan.folder);
-        let folder =
-            folder.map_err(|error| Error::file("make a folder in", &plan.folder, &error))?;
+        let folder = folder_in(&plan.folder)?;
         let objects = Objects::make(folder.path(), &plan.sizes)?;
         let programs = (&plan.server, plan.nginx.as_path());
         let served = servers::start(&objects, folder.path(), *encryption, &processors, programs)?;

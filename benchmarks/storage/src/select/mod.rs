@@ -25,6 +25,7 @@ use crate::{
     Progress,
     accounts::Sum,
     error::Error,
+    folder_in,
     processors::Processors,
     program::{OURS, Program},
 };
@@ -88,9 +89,7 @@ pub fn run(
     let mut progress = Progress { done: 0, all: settings as u64 * u64::from(plan.rounds) };
     let mut rows = Vec::new();
     for count in &plan.rows {
-        let folder = tempfile::tempdir_in(&plan.folder);
-        let folder =
-            folder.map_err(|error| Error::file("make a folder in", &plan.folder, &error))?;
+        let folder = folder_in(&plan.folder)?;
         let table = Table::make(folder.path(), *count, plan.codec, &plan.selectivities)?;
         for link in &plan.links {
             let rate = match link {
