@@ -19,14 +19,15 @@
 //!   does not stand in for what was there before.
 //! - A replica is asked only if the server cannot be reached: what it refuses stays refused.
 
+mod rest;
 mod seen;
+mod upload;
 
 use std::{fmt, ops::Range, pin::pin, sync::Arc};
 
 use ::object_store::{
-    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
-    MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload,
-    PutResult, Result, UploadPart, path::Path,
+    CopyOptions, Error, GetOptions, GetRange, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -37,8 +38,11 @@ use futures::{
 };
 use nearscan_store::{CollectionPath, ObjectInfo, ObjectPath};
 
+use rest::going_on;
 use seen::LIST_MAX;
 pub use seen::Seen;
+
+use upload::Forgetting;
 
 use super::{
     RemoteStore,
@@ -251,23 +255,6 @@ impl ReplicatedStore {
         got.map_err(|reason| with_reason(error, &reason))
     }
 
-    /// The bytes of an answer, which go on at the replica if the server goes meanwhile.
-    fn steady(&self, location: &Path, got: GetResult) -> GetResult {
-        let (meta, range, attributes) =
-            (got.meta.clone(), got.range.clone(), got.attributes.clone());
-        let rest = Rest {
-            store: self.clone(),
-            location: location.clone(),
-            tag: meta.e_tag.clone(),
-            range: range.clone(),
-            bytes: got.into_stream(),
-        };
-        let next =
-            |mut rest: Rest| async move { Ok(rest.next().await?.map(|bytes| (bytes, rest))) };
-        let payload = GetResultPayload::Stream(stream::try_unfold(rest, next).boxed());
-        GetResult { payload, meta, range, attributes }
-    }
-
     /// Says once that a replica stands in.
     fn warn_of_stand_in(&self, of: &CollectionPath) {
         if self.seen.is_first_stand_in(&self.address, of) {
@@ -356,61 +343,6 @@ fn has_same_bytes(one: &ObjectInfo, other: &ObjectInfo) -> bool {
     one.length == other.length && one.hash.is_some() && one.hash == other.hash
 }
 
-/// The bytes of a range that have not come.
-struct Rest {
-    store: ReplicatedStore,
-    location: Path,
-    tag: Option<String>,
-    range: Range<u64>,
-    bytes: BoxStream<'static, Result<Bytes>>,
-}
-
-impl Rest {
-    async fn next(&mut self) -> Result<Option<Bytes>> {
-        let error = match self.bytes.try_next().await {
-            Ok(Some(bytes)) => {
-                self.range.start += bytes.len() as u64;
-                return Ok(Some(bytes));
-            }
-            Err(error) if is_unreachable(&error) => error,
-            ended => return ended,
-        };
-        let rest = Some(GetRange::Bounded(self.range.clone()));
-        let options = GetOptions::new().with_range(rest).with_if_match(self.tag.clone());
-        let got = self.store.get_at_replica(&self.location, &options).await;
-        let got = got.map_err(|reason| with_reason(error, &reason))?;
-        self.bytes = got.into_stream();
-        let bytes = self.bytes.try_next().await?;
-        self.range.start += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        Ok(bytes)
-    }
-}
-
-/// An object on its way, which is forgotten as it was before.
-#[derive(Debug)]
-struct Noted {
-    store: ReplicatedStore,
-    location: Path,
-    upload: Box<dyn MultipartUpload>,
-}
-
-#[async_trait]
-impl MultipartUpload for Noted {
-    fn put_part(&mut self, data: PutPayload) -> UploadPart {
-        self.upload.put_part(data)
-    }
-
-    async fn complete(&mut self) -> Result<PutResult> {
-        let completed = self.upload.complete().await;
-        self.store.seen.forget(&self.store.address, &self.location);
-        completed
-    }
-
-    async fn abort(&mut self) -> Result<()> {
-        self.upload.abort().await
-    }
-}
-
 #[async_trait]
 impl ObjectStore for ReplicatedStore {
     async fn put_opts(
@@ -431,7 +363,7 @@ impl ObjectStore for ReplicatedStore {
     ) -> Result<Box<dyn MultipartUpload>> {
         let upload = self.inner.put_multipart_opts(location, options).await?;
         let (store, location) = (self.clone(), location.clone());
-        Ok(Box::new(Noted { store, location, upload }))
+        Ok(Box::new(Forgetting { store, location, upload }))
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
@@ -442,7 +374,7 @@ impl ObjectStore for ReplicatedStore {
             }
             false => self.get(location, options).await?,
         };
-        Ok(self.steady(location, got))
+        Ok(going_on(self, location, got))
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
