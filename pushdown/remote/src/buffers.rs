@@ -18,7 +18,7 @@ const SIZES: [usize; 3] = [BUFFER_BYTES / 4, BUFFER_BYTES / 2, BUFFER_BYTES];
 /// the allocator has at hand.
 const KEPT_BYTES_MIN: usize = SIZES[0] / 2 + 1;
 
-/// Buffers of each size that are kept while nobody uses them.
+/// Unused buffers of each size that are kept, at most.
 const KEPT: usize = 32;
 
 /// Buffers for the parts of all streams.

@@ -80,8 +80,8 @@ pub(super) fn without_http1(
             let stream = match stream {
                 Ok(stream) => stream,
                 Err(error) => {
-                    // There is no connection that a task could be for. While nobody takes the
-                    // errors, no connection is accepted.
+                    // No task is started for a failed accept, and none is accepted until the error
+                    // was received.
                     tokio::select! {
                         sent = others.send(Err(error)) => if sent.is_err() { return },
                         () = served.reached(Stage::Ending) => return,

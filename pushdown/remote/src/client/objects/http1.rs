@@ -153,7 +153,7 @@ impl Http1Connections {
                     }
                     return Err(status);
                 }
-                // The server has closed it while nobody read.
+                // The server has closed it while it was idle.
                 Answer::Closed if !is_new => {}
                 Answer::Closed | Answer::Unknown => {
                     self.is_refused.store(true, Ordering::Relaxed);
