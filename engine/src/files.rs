@@ -108,6 +108,13 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
+    /// The format that the end of a file's name says, if it is one of these.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let format = ending(name)?.format.name;
+        [Self::Parquet, Self::Csv, Self::Json].into_iter().find(|known| known.name() == format)
+    }
+
     /// The word of `STORED AS`.
     const fn name(self) -> &'static str {
         match self {

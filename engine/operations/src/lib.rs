@@ -24,6 +24,7 @@
 //! - An object that is made is there as a whole or not at all.
 #![forbid(unsafe_code)]
 
+mod convert;
 mod encode;
 mod error;
 mod parquet;
@@ -120,14 +121,9 @@ impl Operations {
         &self,
         session: &Session,
         objects: Vec<ObjectInfo>,
-        format: Option<Format>,
+        format: Option<FileFormat>,
         infer: InferFrom,
     ) -> Result<(Snapshot, Arc<dyn TableProvider>), Refusal> {
-        let format = format.map(|format| match format {
-            Format::Parquet => FileFormat::Parquet,
-            Format::Csv => FileFormat::Csv,
-            Format::Json => FileFormat::Json,
-        });
         let snapshot = Snapshot::new(&self.engine, &self.store, objects)?;
         let table = session.open_files(snapshot.urls(), format, infer).await;
         Ok((snapshot, table.map_err(|error| refusal(&error))?))
@@ -148,13 +144,23 @@ impl Operations {
     }
 }
 
+/// The engine's name of a format.
+const fn file_format(format: Format) -> FileFormat {
+    match format {
+        Format::Parquet => FileFormat::Parquet,
+        Format::Csv => FileFormat::Csv,
+        Format::Json => FileFormat::Json,
+    }
+}
+
 #[async_trait]
 impl Tables for Operations {
     async fn scan(&self, query: Query, _: &Rights) -> Result<Box<dyn Batches>, Refusal> {
         let session = self.session();
         let statement = statement::scan(&session, &query)?;
         let objects = self.selected(&query).await?;
-        let opened = self.table(&session, objects, query.format, InferFrom::FirstRows).await?;
+        let format = query.format.map(file_format);
+        let opened = self.table(&session, objects, format, InferFrom::FirstRows).await?;
         let (snapshot, table) = opened;
         let planned = Self::plan(&session, &statement, table).await?;
         Ok(Box::new(Rows::start(&self.runtime, planned, query.encoding, snapshot)))
@@ -170,14 +176,6 @@ impl Tables for Operations {
         target: Target,
         _: &Rights,
     ) -> Result<ObjectInfo, Refusal> {
-        let (store, path) = (self.store.clone(), source.path);
-        let info = spawn_blocking(move || store.info(&path)).await;
-        let info = info.map_err(|error| ended(&error))??;
-        let session = self.session();
-        // A file is converted once and read often: its columns are inferred from all rows.
-        let opened = self.table(&session, vec![info], source.format, InferFrom::AllRows).await?;
-        let (_snapshot, table) = opened;
-        let planned = Self::plan(&session, &statement::sorted(&target.layout), table).await?;
-        self.write(planned, target).await
+        self.convert_object(source, target).await
     }
 }

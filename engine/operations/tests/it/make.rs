@@ -61,18 +61,48 @@ async fn converted_object_has_the_rows_in_the_order_of_its_layout(
     assert_eq!(found, [r#"{"k":1,"word":"a"}"#, r#"{"k":2}"#, r#"{"k":3,"word":"c"}"#]);
 }
 
+/// The value in the first rows of a CSV object, that in the last, and both as they are read back.
+#[rstest]
+#[case::text_after_numbers("1", "late", [r#""1""#, r#""late""#])]
+#[case::fraction_after_whole_numbers("1", "2.5", ["1.0", "2.5"])]
+#[case::large_after_whole_numbers("1", "9223372036854775808", [r#""1""#, r#""9223372036854775808""#])]
+#[case::number_after_booleans("true", "2", [r#""true""#, r#""2""#])]
+#[case::time_after_dates("2024-01-31", "2024-02-01 10:20:30", [r#""2024-01-31T00:00:00""#, r#""2024-02-01T10:20:30""#])]
+#[case::fraction_after_seconds("2024-01-31 10:20:30", "2024-01-31 10:20:30.5", [r#""2024-01-31T10:20:30""#, r#""2024-01-31T10:20:30.500""#])]
+#[case::number_after_nothing("", "7", ["", "7"])]
+#[case::text_after_quoted("\"a\"", "b", [r#""a""#, r#""b""#])]
 #[tokio::test(flavor = "multi_thread")]
-async fn type_of_a_column_is_that_of_all_its_rows() {
+async fn type_of_a_column_of_csv_is_one_that_all_its_rows_have(
+    #[case] first: &str,
+    #[case] last: &str,
+    #[case] found: [&str; 2],
+) {
     let fixture = Fixture::new().await;
-    let mut text = "k,word\n".to_owned();
+    let mut text = "k,value\n".to_owned();
     for row in 0..3000 {
-        writeln!(text, "{row},1").unwrap();
+        writeln!(text, "{row},{first}").unwrap();
     }
-    text += "3000,late\n";
+    writeln!(text, "3000,{last}").unwrap();
     fixture.put("t.csv", &text);
     convert(&fixture, "t.csv", target("t.parquet", Layout::default())).await.unwrap();
+    let ends = Query { filter: Some("k IN (0, 3000)".to_owned()), ..query("t.parquet") };
+    let line = |(k, value): (u32, &str)| match value {
+        "" => format!(r#"{{"k":{k}}}"#),
+        value => format!(r#"{{"k":{k},"value":{value}}}"#),
+    };
+    let expected = [(0, found[0]), (3000, found[1])].map(line);
+    assert_eq!(fixture.lines(ends).await.unwrap(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fields_of_later_lines_of_json_are_kept() {
+    let fixture = Fixture::new().await;
+    let mut text = "{\"k\":1}\n".repeat(3000);
+    text += "{\"k\":2.5,\"word\":\"late\"}\n";
+    fixture.put("t.json", &text);
+    convert(&fixture, "t.json", target("t.parquet", Layout::default())).await.unwrap();
     let rows = Query { filter: Some("word = 'late'".to_owned()), ..query("t.parquet") };
-    assert_eq!(fixture.lines(rows).await.unwrap(), [r#"{"k":3000,"word":"late"}"#]);
+    assert_eq!(fixture.lines(rows).await.unwrap(), [r#"{"k":2.5,"word":"late"}"#]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
