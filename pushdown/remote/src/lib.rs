@@ -48,6 +48,7 @@ mod buffers;
 mod client;
 mod convert;
 mod error;
+mod framing;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;

@@ -41,6 +41,9 @@ pub(crate) const FRAME_BYTES_MAX: u32 = 256 << 10;
 /// The path of requests for the bytes of an object: Flight's `DoGet`.
 pub(crate) const GET_PATH: &str = "/arrow.flight.protocol.FlightService/DoGet";
 
+/// The path of an exchange: Flight's `DoExchange`.
+pub(crate) const EXCHANGE_PATH: &str = "/arrow.flight.protocol.FlightService/DoExchange";
+
 /// Bytes before each message of gRPC: whether it is compressed, and its length.
 pub(crate) const MESSAGE_HEAD_BYTES: usize = 5;
 

@@ -45,17 +45,21 @@ pub(crate) fn schema_message() -> FlightData {
     SchemaAsIpc::new(&SCHEMA, &IpcWriteOptions::default()).into()
 }
 
-/// The messages that carry a result: at least one.
-pub(crate) fn parts(
-    result: &Bytes,
-) -> impl Iterator<Item = Result<FlightData, ArrowError>> + use<> {
+/// The parts of a result: at least one.
+pub(crate) fn cut(result: &Bytes) -> impl Iterator<Item = Bytes> + use<> {
     let count = result.len().div_ceil(PART_BYTES_MAX).max(1);
     let result = result.clone();
     (0..count).map(move |index| {
         let start = index * PART_BYTES_MAX;
-        let end = result.len().min(start + PART_BYTES_MAX);
-        part(&result[start..end])
+        result.slice(start..result.len().min(start + PART_BYTES_MAX))
     })
+}
+
+/// The messages that carry a result, with copies of its bytes: at least one.
+pub(crate) fn parts(
+    result: &Bytes,
+) -> impl Iterator<Item = Result<FlightData, ArrowError>> + use<> {
+    cut(result).map(|bytes| part(&bytes))
 }
 
 /// The message that carries a part.

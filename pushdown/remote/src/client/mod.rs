@@ -5,6 +5,7 @@
 //! thread. Their calls to the server take at most [`Options::call_timeout`]; submitting a command
 //! never waits.
 
+mod answer;
 mod applications;
 mod command;
 mod connection;

@@ -4,7 +4,6 @@
 //! A request ends when the connection is lost, which the keep-alive notices; otherwise it takes as
 //! long as the server does.
 
-mod answer;
 mod error;
 mod http1;
 mod streams;

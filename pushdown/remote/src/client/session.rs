@@ -4,6 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use arrow_flight::{FlightData, FlightDescriptor};
+use bytes::Bytes;
+use futures::StreamExt;
+use http_body::Frame;
+use http_body_util::StreamBody;
 use nearscan_command::ResultHeader;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Lease, Refusal, Session, SessionSpec, Submission, Ticket,
@@ -15,10 +19,11 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Status, Streaming};
+use tonic::{Status, body::Body};
 
 use super::{
     Shared,
+    answer::AnswerMessages,
     command::{Awaited, cancel_message, message_of},
     connection::{Connection, reason_of},
     file_of, untag_files,
@@ -26,7 +31,8 @@ use super::{
 };
 use crate::{
     convert::id_bytes,
-    protocol::{self, Event, FromServer, Open, Request, SESSION, Submit},
+    framing::framed,
+    protocol::{self, EXCHANGE_PATH, Event, FromServer, Open, Request, SESSION, Submit},
 };
 use receive::Receiver;
 
@@ -80,12 +86,14 @@ async fn try_open(
     let first = message_of(Request::Open(open)).with_descriptor(descriptor);
     let closed = |_| Status::internal("the exchange is closed");
     outgoing.try_send(first).map_err(closed)?;
-    let messages = ReceiverStream::new(messages);
-    let mut incoming = connection.flight().do_exchange(messages).await?.into_inner();
+    let messages =
+        ReceiverStream::new(messages).map(|message| Ok::<_, Status>(Frame::data(framed(&message))));
+    let body = Body::new(StreamBody::new(messages));
+    let mut incoming = AnswerMessages::open(connection.transport(), EXCHANGE_PATH, body).await?;
     let epoch = loop {
         let message = incoming.message().await?;
         let message = message.ok_or_else(|| Status::internal("the session was not opened"))?;
-        match read(&message)? {
+        match read(&message.metadata)? {
             Some(Event::Opened(opened)) => break connection.epoch_of(opened.epoch),
             // The schema, or what a newer server says.
             None => {}
@@ -105,9 +113,9 @@ async fn try_open(
     Ok(RemoteSession { shared, connection, handle, epoch, commands, outgoing })
 }
 
-/// Reads a message of the server, without the bytes that it carries.
-fn read(message: &FlightData) -> Result<Option<Event>, Status> {
-    let said = FromServer::decode(message.app_metadata.clone());
+/// Reads what a message of the server says beside the bytes that it carries.
+fn read(metadata: &Bytes) -> Result<Option<Event>, Status> {
+    let said = FromServer::decode(metadata.clone());
     said.map(|said| said.event).map_err(|error| Status::internal(error.to_string()))
 }
 
@@ -115,7 +123,7 @@ fn read(message: &FlightData) -> Result<Option<Event>, Status> {
 /// is in another epoch.
 async fn receive_all(
     connection: Arc<Connection>,
-    mut incoming: Streaming<FlightData>,
+    mut incoming: AnswerMessages,
     mut receiver: Receiver,
     epoch: u64,
 ) {
@@ -124,7 +132,7 @@ async fn receive_all(
         tokio::select! {
             message = incoming.message() => match message {
                 Ok(Some(message)) => {
-                    if let Err(reason) = receiver.take(&message) {
+                    if let Err(reason) = receiver.take(message) {
                         break format!("the server's answer makes no sense: {reason}");
                     }
                 }

@@ -6,6 +6,7 @@
 use std::{iter, pin::Pin, sync::Arc};
 
 use arrow_flight::{FlightData, PutResult};
+use bytes::Bytes;
 use futures::{StreamExt, stream};
 use prost::Message;
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +19,7 @@ use super::{
     gate::{Admitted, Caller, Need},
     objects::Objects,
     session::WAITING_MESSAGES,
+    uncopied::Outgoing,
     upload::Upload,
 };
 use crate::{
@@ -141,7 +143,7 @@ pub(super) async fn run(
     caller: Caller,
     run: Run,
     parts: Upload,
-) -> Result<Answers<FlightData>, Status> {
+) -> Result<Answers<Outgoing>, Status> {
     if served.stage() > Stage::Serving {
         return Err(ending());
     }
@@ -160,9 +162,8 @@ pub(super) async fn run(
     .await?;
     let length = Some(answer.len() as u64);
     let head = results::schema_message().with_app_metadata(Answered { length }.encode_to_vec());
-    let parts = results::parts(&answer)
-        .map(|part| part.map_err(|error| Status::internal(error.to_string())));
-    let messages = stream::iter(iter::once(Ok(head)).chain(parts));
+    let parts = results::cut(&answer).map(|part| Outgoing::carrying(part, Bytes::new()));
+    let messages = stream::iter(iter::once(head.into()).chain(parts)).map(Ok);
     Ok(messages.map(move |message| admitted.holds(message)).boxed())
 }
 

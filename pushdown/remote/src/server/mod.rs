@@ -12,7 +12,6 @@ mod applications;
 mod calls;
 mod changes;
 mod command;
-mod download;
 mod flash;
 mod gate;
 mod http1;
@@ -20,6 +19,7 @@ mod listener;
 mod objects;
 mod service;
 mod session;
+mod uncopied;
 mod upload;
 
 use std::{
@@ -61,7 +61,6 @@ pub use applications::Applications;
 use applications::Installed;
 #[cfg(all(feature = "fuzz", feature = "applications"))]
 pub(crate) use applications::handler_of;
-use download::WithDownloads;
 use gate::Gate;
 pub use http1::Http1Patience;
 #[cfg(feature = "fuzz")]
@@ -70,6 +69,7 @@ pub use listener::Listener;
 use listener::Socket;
 use objects::Objects;
 use service::Service;
+use uncopied::Uncopied;
 
 /// The settings of a server.
 #[derive(Debug, Clone)]
@@ -352,7 +352,7 @@ where
     let link = Link::new(options.link);
     let incoming = incoming.map(move |stream| stream.map(|stream| link.throttle(stream)));
     let served = service.served();
-    let service = WithDownloads::new(service);
+    let service = Uncopied::new(service);
     let mut server = Server::builder();
     if let Some(tls) = &options.tls {
         let mut config =

@@ -26,6 +26,7 @@ use super::{
     objects::{Objects, Opened, Parts},
     read,
     session::{Session, WAITING_MESSAGES},
+    uncopied::Outgoing,
     upload::{Upload, first},
 };
 use crate::{
@@ -185,6 +186,30 @@ impl Service {
         Ok((self.objects()?.get(ticket).await?, admitted))
     }
 
+    /// Begins an exchange: a session, or a call of an application.
+    pub(super) async fn exchange(
+        &self,
+        request: Request<Streaming<FlightData>>,
+    ) -> Result<Answers<Outgoing>, Status> {
+        let need = Need::to_read(SESSION, STREAM_BYTES);
+        let caller = self.gate.caller(&request, &need).await?;
+        let mut incoming = request.into_inner();
+        let (descriptor, said) = first(&mut incoming).await?;
+        let served = Arc::clone(&self.served);
+        match descriptor.as_str() {
+            SESSION => {
+                let admitted = caller.begin(need).await?;
+                let session = self.open(&said)?;
+                let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
+                tokio::spawn(Session::new(served, session, outgoing).run(incoming));
+                let messages = ReceiverStream::new(messages);
+                Ok(messages.map(move |message| admitted.holds(message)).boxed())
+            }
+            RUN => calls::run(served, caller, read(&said)?, Upload::new(incoming)).await,
+            other => Err(no_such(other, [SESSION, RUN])),
+        }
+    }
+
     pub(super) fn served(&self) -> Arc<Served> {
         Arc::clone(&self.served)
     }
@@ -271,27 +296,9 @@ impl FlightService for Service {
 
     async fn do_exchange(
         &self,
-        request: Request<Streaming<FlightData>>,
+        _: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoExchangeStream>, Status> {
-        let need = Need::to_read(SESSION, STREAM_BYTES);
-        let caller = self.gate.caller(&request, &need).await?;
-        let mut incoming = request.into_inner();
-        let (descriptor, said) = first(&mut incoming).await?;
-        let served = Arc::clone(&self.served);
-        match descriptor.as_str() {
-            SESSION => {
-                let admitted = caller.begin(need).await?;
-                let session = self.open(&said)?;
-                let (outgoing, messages) = mpsc::channel(WAITING_MESSAGES);
-                tokio::spawn(Session::new(served, session, outgoing).run(incoming));
-                Ok(Response::new(held(messages, admitted)))
-            }
-            RUN => {
-                let parts = Upload::new(incoming);
-                Ok(Response::new(calls::run(served, caller, read(&said)?, parts).await?))
-            }
-            other => Err(no_such(other, [SESSION, RUN])),
-        }
+        Err(Status::internal("exchanges are answered before they come here"))
     }
 
     async fn handshake(
@@ -364,15 +371,6 @@ impl FlightService for Service {
         };
         Ok(Response::new(stream::iter([Ok(result)]).boxed()))
     }
-}
-
-/// Messages on their way to a client, whose request runs as long as they do.
-fn held(
-    messages: mpsc::Receiver<Result<FlightData, Status>>,
-    admitted: Admitted,
-) -> Answers<FlightData> {
-    let messages = ReceiverStream::new(messages);
-    messages.map(move |message| admitted.holds(message)).boxed()
 }
 
 fn not_offered() -> Status {

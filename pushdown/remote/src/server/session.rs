@@ -2,7 +2,7 @@
 //! Runs one session of a client: it runs commands, sends their completions, and cancels the rest
 //! when the client is gone.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, mem, sync::Arc};
 
 use arrow_flight::FlightData;
 use nearscan_drive::{Failure, Outcome};
@@ -17,6 +17,7 @@ use super::{
     Served, Stage,
     command::{Answer, Running, Taken},
     read,
+    uncopied::Outgoing,
 };
 use crate::{
     convert::id_of,
@@ -29,14 +30,14 @@ pub(super) const WAITING_MESSAGES: usize = 4;
 
 /// The messages to a client. The parts of a result follow each other, so the sender of one
 /// holds the lock until the last.
-type Outgoing = Mutex<mpsc::Sender<Result<FlightData, Status>>>;
+type Sending = Mutex<mpsc::Sender<Result<Outgoing, Status>>>;
 
 /// One session.
 pub(super) struct Session {
     served: Arc<Served>,
     session: Arc<dyn nearscan_drive::Session>,
-    outgoing: mpsc::Sender<Result<FlightData, Status>>,
-    shared: Arc<Outgoing>,
+    outgoing: mpsc::Sender<Result<Outgoing, Status>>,
+    shared: Arc<Sending>,
     /// Each gives its number, if it was taken.
     commands: JoinSet<Option<u128>>,
     cancels: HashMap<u128, Arc<Notify>>,
@@ -56,7 +57,7 @@ impl Session {
     pub(super) fn new(
         served: Arc<Served>,
         session: Arc<dyn nearscan_drive::Session>,
-        outgoing: mpsc::Sender<Result<FlightData, Status>>,
+        outgoing: mpsc::Sender<Result<Outgoing, Status>>,
     ) -> Self {
         let shared = Arc::new(Mutex::new(outgoing.clone()));
         let (commands, cancels) = (JoinSet::new(), HashMap::new());
@@ -68,7 +69,7 @@ impl Session {
     pub(super) async fn run(mut self, mut incoming: Streaming<FlightData>) {
         let opened = Event::Opened(Opened { epoch: self.session.epoch() });
         for message in [results::schema_message(), message_of(opened)] {
-            if self.outgoing.send(Ok(message)).await.is_err() {
+            if self.outgoing.send(Ok(message.into())).await.is_err() {
                 return;
             }
         }
@@ -196,7 +197,7 @@ fn message_of(event: Event) -> FlightData {
 }
 
 /// Sends the end of a command, and its result.
-async fn answer_with(outgoing: &Outgoing, answer: Answer) {
+async fn answer_with(outgoing: &Sending, answer: Answer) {
     let Answer { ended, outcome } = answer;
     let ended = |end| Event::Ended(Box::new(Ended { end: Some(end), ..ended.clone() }));
     let outgoing = outgoing.lock().await;
@@ -204,17 +205,14 @@ async fn answer_with(outgoing: &Outgoing, answer: Answer) {
         Outcome::Failed(failure) => {
             let message = message_of(ended(End::Failed(Failed::from(&failure))));
             // When the client is gone, the session ends.
-            drop(outgoing.send(Ok(message)).await);
+            drop(outgoing.send(Ok(message.into())).await);
         }
         Outcome::Finished(bytes) => {
             let head = message_of(ended(End::ResultBytes(bytes.len() as u64)));
-            let mut metadata = Some(head.app_metadata);
-            for part in results::parts(&bytes) {
-                let message = part
-                    .map(|part| part.with_app_metadata(metadata.take().unwrap_or_default()))
-                    .map_err(|error| Status::internal(error.to_string()));
-                let is_last = message.is_err();
-                if outgoing.send(message).await.is_err() || is_last {
+            let mut metadata = head.app_metadata;
+            for part in results::cut(&bytes) {
+                let message = Outgoing::carrying(part, mem::take(&mut metadata));
+                if outgoing.send(Ok(message)).await.is_err() {
                     break;
                 }
             }

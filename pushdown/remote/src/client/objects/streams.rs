@@ -5,27 +5,25 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use arrow_flight::{FlightData, FlightDescriptor, Ticket};
 use bytes::Bytes;
+use http_body_util::Full;
 use nearscan_drive::clock::Stopwatch;
 use nearscan_store::{Condition, ObjectInfo, ObjectPath};
 use prost::Message;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Status};
+use tonic::{Code, Status, body::Body};
 
-use super::{
-    ObjectError, Objects, Result,
-    answer::{AnswerMessages, Pieces},
-    http1::Http1Reading,
-    info_of,
-};
+use super::{ObjectError, Objects, Result, http1::Http1Reading, info_of};
 use crate::{
     client::{
         Shared,
+        answer::{AnswerMessages, Pieces},
         connection::{Connection, NoAnswer},
     },
     convert::objects::expected_of,
+    framing::framed,
     protocol::{
-        PUT,
+        GET_PATH, PUT,
         objects::{self as messages, Finish, ObjectInfo as InfoMessage, ObjectName, Put, Read},
     },
     results::{self, PART_BYTES_MAX},
@@ -79,7 +77,8 @@ impl Source {
         read: &Read,
     ) -> std::result::Result<(InfoMessage, Self), Status> {
         let ticket = Ticket { ticket: read.encode_to_vec().into() };
-        let mut messages = AnswerMessages::open(connection.transport(), ticket).await?;
+        let body = Body::new(Full::new(framed(&ticket)));
+        let mut messages = AnswerMessages::open(connection.transport(), GET_PATH, body).await?;
         let first = messages.message().await?;
         let first = first.ok_or_else(|| Status::internal("there was no answer"))?;
         let info = InfoMessage::decode(first.metadata);

@@ -4,18 +4,19 @@
 //! The size of a result arrives before its bytes, and is charged to the query; the bytes of a
 //! result that is too large are discarded.
 
-use arrow_flight::FlightData;
 use bytes::Bytes;
 use nearscan_drive::{Charged, Completion, Failure, Outcome, Reservation};
 
 use super::{
-    super::waiting::{Commands, Expected},
+    super::{
+        answer::Message,
+        waiting::{Commands, Expected},
+    },
     Account, read,
 };
 use crate::{
     convert::{id_of, time_of, traffic_of},
     protocol::{End, Ended, Event},
-    results::values,
 };
 
 /// A result of which bytes are to come.
@@ -57,23 +58,25 @@ impl Receiver {
     ///
     /// # Errors
     /// The error in it; then nothing after it can be trusted.
-    pub(super) fn take(&mut self, message: &FlightData) -> Result<(), String> {
-        match read(message).map_err(|status| status.message().to_owned())? {
+    pub(super) fn take(&mut self, message: Message) -> Result<(), String> {
+        match read(&message.metadata).map_err(|status| status.message().to_owned())? {
             Some(Event::Ended(ended)) => self.begin(*ended)?,
             Some(Event::Opened(_)) => return Err("a session was opened twice".to_owned()),
             None => {}
         }
-        if message.data_header.is_empty() {
+        if !message.has_values() {
             return Ok(());
         }
         let Some(coming) = &mut self.coming else {
             return Err("there are bytes of no result".to_owned());
         };
-        let bytes = values(message).map_err(|error| error.to_string())?;
+        let mut bytes = message.values().map_err(|error| error.to_string())?;
         let left = coming.left_bytes.checked_sub(bytes.len() as u64);
         coming.left_bytes = left.ok_or_else(|| "a result is longer than announced".to_owned())?;
         if let Ok(charged) = &mut coming.kept {
-            charged.extend(&bytes);
+            while let Some(piece) = bytes.pop() {
+                charged.extend(&piece);
+            }
         }
         if coming.left_bytes == 0 {
             self.pass_on();

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Receives the messages of an object without copying the bytes that they carry.
+//! Receives the messages of objects and results without copying the bytes that they carry.
 //!
 //! A client that is generated for Flight collects each message in a buffer of its own before it
 //! decodes it. Here a message stays in the pieces in which the connection received it, and the
-//! bytes of the object are passed on as parts of these.
+//! bytes that it carries are passed on as parts of these.
 
 use std::{collections::VecDeque, future::poll_fn};
 
-use arrow_flight::Ticket;
-use bytes::{Buf, BufMut, Bytes, BytesMut};
-use http_body_util::{BodyExt, Full};
-use prost::Message as _;
+use bytes::{Buf, Bytes};
+use http_body_util::BodyExt;
 use tonic::{
     Status,
     body::Body,
@@ -19,7 +17,7 @@ use tonic::{
 
 use crate::{
     client::transport::Transport,
-    protocol::{GET_PATH, MESSAGE_BYTES_MAX, MESSAGE_HEAD_BYTES},
+    protocol::{MESSAGE_BYTES_MAX, MESSAGE_HEAD_BYTES},
     results::{OFFSET_BYTES, place_of},
 };
 
@@ -113,18 +111,17 @@ impl Buf for Pieces {
 }
 
 impl AnswerMessages {
-    /// Asks for what a ticket stands for.
-    pub(super) async fn open(mut transport: Transport, ticket: Ticket) -> Result<Self, Status> {
-        let length = ticket.encoded_len();
-        let mut message = BytesMut::with_capacity(MESSAGE_HEAD_BYTES + length);
-        message.put_u8(0);
-        message.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
-        ticket.encode(&mut message).map_err(|error| Status::internal(error.to_string()))?;
-        let request = http::Request::post(GET_PATH)
+    /// Calls a method of Flight with a body of messages.
+    pub(super) async fn open(
+        mut transport: Transport,
+        path: &'static str,
+        body: Body,
+    ) -> Result<Self, Status> {
+        let request = http::Request::post(path)
             .version(http::Version::HTTP_2)
             .header(http::header::TE, "trailers")
             .header(http::header::CONTENT_TYPE, "application/grpc")
-            .body(Body::new(Full::new(message.freeze())));
+            .body(body);
         let request = request.map_err(|error| Status::internal(error.to_string()))?;
         let failed = |error: tonic::transport::Error| Status::from_error(error.into());
         let ready = poll_fn(|cx| Service::<http::Request<Body>>::poll_ready(&mut transport, cx));
@@ -217,9 +214,14 @@ impl Message {
         Some(fields)
     }
 
+    /// Whether the message carries bytes, or says that there are none.
+    pub(super) fn has_values(&self) -> bool {
+        !self.header.is_empty()
+    }
+
     /// The bytes that the message carries.
     pub(super) fn values(mut self) -> Result<Pieces, arrow_schema::ArrowError> {
-        if self.header.is_empty() {
+        if !self.has_values() {
             return Ok(Pieces::default());
         }
         let offset_at = |at: usize| self.body.array_at::<OFFSET_BYTES>(at);
@@ -240,6 +242,7 @@ mod tests {
     use arrow_flight::{FlightData, FlightDescriptor};
     use http_body::Frame;
     use proptest::prelude::*;
+    use prost::Message as _;
     use rstest::rstest;
     use tonic::Code;
 

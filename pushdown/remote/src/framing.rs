@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames messages as gRPC does: before each, whether it is compressed, and its length.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use prost::Message;
+
+use crate::protocol::MESSAGE_HEAD_BYTES;
+
+/// A message with what is before it.
+pub(crate) fn framed(message: &impl Message) -> Bytes {
+    let bytes = message.encode_to_vec();
+    let mut framed = BytesMut::with_capacity(MESSAGE_HEAD_BYTES + bytes.len());
+    put_head(&mut framed, bytes.len());
+    framed.put_slice(&bytes);
+    framed.freeze()
+}
+
+/// What is before a message of so many bytes: that it is not compressed, and its length.
+pub(crate) fn put_head(framed: &mut BytesMut, length: usize) {
+    framed.put_u8(0);
+    framed.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+}
