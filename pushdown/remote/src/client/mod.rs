@@ -12,27 +12,18 @@ mod connection;
 mod meter;
 mod objects;
 mod session;
+mod shared;
 mod transport;
 mod waiting;
 
-use std::{
-    fmt::Debug,
-    sync::{
-        Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use nearscan_command::InputRef;
 use nearscan_drive::{
-    Capabilities, CostSnapshot, Drive, FileRef, Identity, Lease, Placement, Refusal, Session,
-    SessionSpec, Work,
+    Capabilities, CostSnapshot, Drive, FileRef, Identity, Placement, Refusal, Session, SessionSpec,
+    Work,
 };
-use tokio::{
-    runtime::{Builder, Handle, Runtime},
-    sync::watch,
-};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     address::Address,
@@ -42,11 +33,10 @@ use crate::{
 pub use applications::{
     ApplicationError, ApplicationErrorKind, RemoteApplications, TableReading, Watching,
 };
-use connection::Connection;
-use meter::LinkMeter;
 #[cfg(feature = "fuzz")]
 pub(crate) use objects::{Http1Answer, read_head, request_of};
 pub use objects::{More, ObjectError, ObjectErrorKind, ObjectUpload, Objects, Reading};
+use shared::{Place, Shared, State};
 pub use transport::{Security, Tls, TlsOptions};
 
 /// Hears of the connections of a drive.
@@ -116,110 +106,6 @@ impl Default for Options {
     }
 }
 
-/// Whether there is a connection.
-#[derive(Debug)]
-enum State {
-    Connected(Arc<Connection>),
-    /// It was lost, and another is sought.
-    Lost(String),
-    /// The drive was shut down.
-    Closed,
-}
-
-/// The state that the drive, its sessions and its tasks share.
-#[derive(Debug)]
-struct Shared {
-    address: Address,
-    options: Options,
-    /// All connections, one after the other, are over it.
-    link: Link,
-    /// How fast the link was so far.
-    meter: LinkMeter,
-    identity: Identity,
-    capabilities: Capabilities,
-    state: RwLock<State>,
-    /// Commands that were handed over and have not ended.
-    in_flight: watch::Sender<u32>,
-    /// Device memory that this client has leased.
-    leased_bytes: AtomicU64,
-    snapshot: Mutex<CostSnapshot>,
-}
-
-impl Shared {
-    /// The connection, or why there is none.
-    fn connection(&self) -> Result<Arc<Connection>, Refusal> {
-        let gone = |reason: String| Refusal::Gone { reason };
-        match &*self.state.read().unwrap_or_else(PoisonError::into_inner) {
-            State::Connected(connection) => Ok(Arc::clone(connection)),
-            State::Lost(reason) => Err(gone(format!("{}: {reason}", self.address))),
-            State::Closed => Err(gone("it was shut down".to_owned())),
-        }
-    }
-
-    /// Changes the state, unless the drive was shut down; gives whether it was changed.
-    fn set(&self, next: State) -> bool {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let is_open = !matches!(*state, State::Closed);
-        if is_open {
-            *state = next;
-        }
-        is_open
-    }
-
-    /// A place for a command, if the server has one for it.
-    fn enter(self: &Arc<Self>) -> Option<Place> {
-        let entered = self.in_flight.send_if_modified(|count| {
-            let has_room = *count < self.capabilities.in_flight_max;
-            *count += u32::from(has_room);
-            has_room
-        });
-        entered.then(|| Place(Arc::clone(self)))
-    }
-
-    fn lease(self: &Arc<Self>, needed_bytes: u64) -> Result<Lease, Refusal> {
-        let limit = match self.capabilities.memory_bytes {
-            // It is the host's, and the server charges it.
-            0 => u64::MAX,
-            limit => limit,
-        };
-        let take = |leased: u64| leased.checked_add(needed_bytes).filter(|sum| *sum <= limit);
-        match self.leased_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, take) {
-            Ok(_) => {
-                let shared = Arc::clone(self);
-                Ok(Lease::new(needed_bytes, move |bytes| {
-                    shared.leased_bytes.fetch_sub(bytes, Ordering::AcqRel);
-                }))
-            }
-            Err(_) => Err(Refusal::LowMemory { needed_bytes }),
-        }
-    }
-
-    /// A snapshot of the drive, as it is behind the link: results pass the slower of two links.
-    fn behind_link(&self, snapshot: CostSnapshot) -> CostSnapshot {
-        let limit = self.link.limit().bytes_per_s.map(|rate| rate.get() as f64);
-        let link = self.meter.bytes_per_s().or(limit);
-        let link_bytes_per_s = match (snapshot.link_bytes_per_s, link) {
-            (Some(drive), Some(link)) => Some(drive.min(link)),
-            (rate, None) | (None, rate) => rate,
-        };
-        CostSnapshot { link_bytes_per_s, ..snapshot }
-    }
-
-    fn last_snapshot(&self) -> CostSnapshot {
-        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// A place among the commands in flight, released on drop.
-#[derive(Debug)]
-struct Place(Arc<Shared>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.in_flight.send_modify(|count| *count -= 1);
-    }
-}
-
 /// A drive that is served elsewhere.
 #[derive(Debug)]
 pub struct RemoteDrive {
@@ -265,19 +151,8 @@ impl RemoteDrive {
                 return Err(ended.and_then(Result::err).unwrap_or(gone));
             }
         };
-        let connection::Opened { connection, identity, capabilities, snapshot } = opened;
-        let shared = Arc::new(Shared {
-            address: address.clone(),
-            options,
-            link,
-            meter: LinkMeter::default(),
-            identity,
-            capabilities,
-            state: RwLock::new(State::Connected(Arc::clone(&connection))),
-            in_flight: watch::Sender::new(0),
-            leased_bytes: AtomicU64::new(0),
-            snapshot: Mutex::new(snapshot),
-        });
+        let connection = Arc::clone(&opened.connection);
+        let shared = Arc::new(Shared::new(address, options, link, opened));
         // The task ends with the runtime.
         drop(handle.spawn(connection::keep(Arc::clone(&shared), connection, watcher)));
         Ok(Self { shared, handle, runtime: Some(runtime) })
@@ -393,22 +268,19 @@ impl Drive for RemoteDrive {
         located.unwrap_or_else(|refusal| Placement::NotHere { reason: refusal.to_string() })
     }
 
-    /// The current rates and load of the drive; while there is no connection, the last known ones.
+    /// The rates and load of the drive, as they were a moment ago; while there is no connection, the
+    /// last known ones.
     fn snapshot(&self) -> CostSnapshot {
-        let limit = self.shared.options.call_timeout;
-        let snapshot = self.shared.connection().and_then(|connection| {
-            wait(&self.handle, async move { connection.snapshot(limit).await })
-                .unwrap_or_else(|| Err(no_answer()))
-        });
-        match snapshot {
-            Ok(snapshot) => {
-                let snapshot = self.shared.behind_link(snapshot);
-                let mut last = self.shared.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-                last.clone_from(&snapshot);
-                snapshot
+        if self.shared.has_old_snapshot()
+            && let Ok(connection) = self.shared.connection()
+        {
+            let limit = self.shared.options.call_timeout;
+            let asked = wait(&self.handle, async move { connection.snapshot(limit).await });
+            if let Some(Ok(snapshot)) = asked {
+                self.shared.note(snapshot);
             }
-            Err(_) => self.shared.last_snapshot(),
         }
+        self.shared.snapshot()
     }
 
     fn open_session(&self, spec: SessionSpec) -> Result<Arc<dyn Session>, Refusal> {
