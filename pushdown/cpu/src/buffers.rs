@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keeps the memory of pages for the next ones: a fresh allocation of this size costs a page fault
-//! every 4 KiB, which is more than decompressing takes.
+//! Keeps the memory of chunks and pages for the next ones: a fresh allocation of this size costs a
+//! page fault every 4 KiB, which is more than reading or decompressing takes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

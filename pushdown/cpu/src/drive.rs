@@ -13,7 +13,11 @@ use nearscan_drive::{
 };
 use uuid::Uuid;
 
-use crate::{pool::Pool, session::CpuSession, shared::Shared};
+use crate::{
+    pool::Pool,
+    session::CpuSession,
+    shared::{Memory, Shared},
+};
 
 /// The settings of a CPU drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,7 @@ impl CpuDrive {
             epoch: AtomicU64::new(0),
             running: Mutex::default(),
             snapshots: AtomicU64::new(0),
+            memory: Memory::default(),
         };
         Ok(Self { identity, shared: Arc::new(shared) })
     }

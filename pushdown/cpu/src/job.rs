@@ -13,7 +13,7 @@ use nearscan_drive::{CancelWord, Failure, FileTable, clock::Stopwatch};
 use crate::{
     buffers::Buffers, chunk::ChunkReader, error::Stop, floats::AdditionOrder, groups::States,
     key_set::KeySet, program::Prepared, rows::RowOutput, scope::Scope, selection::Selection,
-    values::intersect, vector::Vector,
+    shared::Memory, values::intersect, vector::Vector,
 };
 
 /// Rows of a batch: a column of numbers takes 64 KiB, so a handful of them stay in the second
@@ -50,11 +50,12 @@ impl Limits {
 pub(crate) fn run(
     command: &Command,
     files: &FileTable,
+    memory: &Memory,
     limits: &Limits,
     media_bytes: &mut u64,
 ) -> Result<Vec<u8>, Stop> {
     limits.check()?;
-    let mut readers = open_chunks(command, files, limits, media_bytes)?;
+    let mut readers = open_chunks(command, files, memory, limits, media_bytes)?;
     let fragment = &command.fragment;
     let mut work = Work::new(command);
     let mut left = command.unit.rows;
@@ -80,11 +81,11 @@ pub(crate) fn run(
 fn open_chunks(
     command: &Command,
     files: &FileTable,
+    memory: &Memory,
     limits: &Limits,
     media_bytes: &mut u64,
 ) -> Result<Vec<ChunkReader>, Stop> {
     let unit = &command.unit;
-    let buffers = Buffers::default();
     let mut readers = Vec::with_capacity(unit.chunks.len());
     for (column, chunk) in unit.chunks.iter().enumerate() {
         limits.check()?;
@@ -96,24 +97,23 @@ fn open_chunks(
         };
         let file = files.open(*file_id, *version)?;
         let from = offset.saturating_add(chunk.offset);
-        let bytes = file.read(|file| read_range(file, from, chunk.length))?;
+        let bytes = file.read(|file| read_range(file, from, chunk.length, &memory.chunks))?;
         *media_bytes += chunk.length;
-        let bytes = Bytes::from(bytes);
-        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows, buffers.clone()));
+        readers.push(ChunkReader::open(column, chunk, bytes, unit.rows, memory.pages.clone()));
     }
     Ok(readers)
 }
 
 /// Reads bytes of a file, and allocates memory only if the file has them.
-fn read_range(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
+fn read_range(file: &File, from: u64, length: u64, buffers: &Buffers) -> io::Result<Bytes> {
     let size = file.metadata()?.len();
     if from.checked_add(length).is_none_or(|end| end > size) {
         let reason = format!("{length} bytes from {from} of a file of {size}");
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
     }
-    let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
-    file.read_exact_at(&mut bytes, from)?;
-    Ok(bytes)
+    let mut buffer = buffers.take(usize::try_from(length).map_err(io::Error::other)?);
+    file.read_exact_at(buffer.bytes_mut(), from)?;
+    Ok(buffer.freeze())
 }
 
 /// The state that is kept between batches.

@@ -19,6 +19,7 @@ use nearscan_drive::{Failure, FileTable};
 use crate::{
     error::Stop,
     job::{self, Limits},
+    shared::Memory,
 };
 
 /// Rows that are gathered together.
@@ -33,10 +34,11 @@ const BATCH_ROWS: usize = 8192;
 pub(crate) fn run(
     command: &MergeCommand,
     files: &FileTable,
+    memory: &Memory,
     limits: &Limits,
     media_bytes: &mut u64,
 ) -> Result<Vec<u8>, Stop> {
-    let scans = command.scans.iter().map(|scan| job::run(scan, files, limits, media_bytes));
+    let scans = command.scans.iter().map(|scan| job::run(scan, files, memory, limits, media_bytes));
     let results: Vec<Vec<u8>> = scans.collect::<Result<_, _>>()?;
     let widths = command.output_widths();
     let inputs = results.iter().map(|result| Input::read(result, &widths));

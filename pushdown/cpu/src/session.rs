@@ -124,10 +124,10 @@ impl Task {
     }
 
     fn outcome(&self, media_bytes: &mut u64) -> Outcome {
-        let files = &self.shared.files;
+        let Shared { files, memory, .. } = &*self.shared;
         let run = || match &self.work {
-            Work::Scan(command) => job::run(command, files, &self.limits, media_bytes),
-            Work::Merge(command) => merge::run(command, files, &self.limits, media_bytes),
+            Work::Scan(command) => job::run(command, files, memory, &self.limits, media_bytes),
+            Work::Merge(command) => merge::run(command, files, memory, &self.limits, media_bytes),
         };
         let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             Err(Failure::Kernel { reason: "a decoder panicked".to_owned() }.into())

@@ -8,7 +8,7 @@ use std::{
 
 use nearscan_drive::{CancelWord, Capabilities, FileTable};
 
-use crate::pool::Pool;
+use crate::{buffers::Buffers, pool::Pool};
 
 /// The state that sessions and jobs share.
 #[derive(Debug)]
@@ -20,6 +20,16 @@ pub(crate) struct Shared {
     pub(crate) epoch: AtomicU64,
     pub(crate) running: Mutex<HashMap<u128, CancelWord>>,
     pub(crate) snapshots: AtomicU64,
+    pub(crate) memory: Memory,
+}
+
+/// Memory that jobs leave for the next ones.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// For chunks as they are in their file.
+    pub(crate) chunks: Buffers,
+    /// For pages that are decompressed.
+    pub(crate) pages: Buffers,
 }
 
 /// A place among the commands in flight, released on drop.
