@@ -17,6 +17,9 @@ use crate::{
 /// wide.
 const BLOCK_STRING_BYTES_MAX: usize = 1 << 26;
 
+/// Bytes of the end of a string.
+const END_BYTES: usize = 4;
+
 /// The values of some rows of one column.
 #[derive(Debug, Clone, Copy)]
 pub enum Cells<'a> {
@@ -220,20 +223,15 @@ impl Pending {
         }
         match new.cells {
             Cells::Narrow(values) => self.narrow(&values[rows], validity),
-            Cells::Wide(values) => self.wide(values[rows].iter().copied(), validity),
-            Cells::Constant(value) => self.wide(std::iter::repeat_n(value, count), validity),
+            Cells::Wide(values) => self.wide(&values[rows], validity),
+            Cells::Constant(value) => self.wide(&vec![value; count], validity),
             Cells::Truth(values) => {
                 let bytes = values[rows].iter().enumerate();
                 self.values.extend(bytes.map(|(row, value)| u8::from(*value && at(validity, row))));
                 Ok(())
             }
             Cells::Strings(values) => {
-                for (row, value) in values[rows].iter().enumerate() {
-                    if at(validity, row) {
-                        self.strings.extend_from_slice(value);
-                    }
-                    self.end_string();
-                }
+                self.strings(&values[rows], validity);
                 Ok(())
             }
             Cells::Null => {
@@ -241,57 +239,120 @@ impl Pending {
                     Some(bytes) => {
                         self.values.resize(self.values.len() + count * bytes as usize, 0);
                     }
-                    None => (0..count).for_each(|_| self.end_string()),
+                    None => {
+                        let end = self.end_of_strings().to_le_bytes();
+                        self.values.extend(std::iter::repeat_n(end, count).flatten());
+                    }
                 }
                 Ok(())
             }
         }
     }
 
-    fn end_string(&mut self) {
-        let end = u32::try_from(self.strings.len()).unwrap_or(u32::MAX);
-        self.values.extend_from_slice(&end.to_le_bytes());
+    fn end_of_strings(&self) -> u32 {
+        u32::try_from(self.strings.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Appends strings, to memory for the ends and the bytes of all of them.
+    fn strings(&mut self, values: &[&[u8]], validity: Option<&[bool]>) {
+        let mut end = self.strings.len();
+        let bytes_max: usize = values.iter().map(|value| value.len()).sum();
+        self.strings.resize(end + bytes_max, 0);
+        let start = self.values.len();
+        self.values.resize(start + values.len() * END_BYTES, 0);
+        let (ends, _) = self.values[start..].as_chunks_mut::<END_BYTES>();
+        for (row, (value, place)) in values.iter().zip(ends).enumerate() {
+            if at(validity, row) {
+                copy(value, &mut self.strings[end..end + value.len()]);
+                end += value.len();
+            }
+            *place = u32::try_from(end).unwrap_or(u32::MAX).to_le_bytes();
+        }
+        self.strings.truncate(end);
     }
 
     /// Appends numbers of 64 bits: what nearly every column is made of, so without a detour over
     /// 128.
     fn narrow(&mut self, values: &[i64], validity: Option<&[bool]>) -> Result<(), OutOfRange> {
-        if self.width != Width::W64 {
-            return self.wide(values.iter().map(|value| i128::from(*value)), validity);
-        }
-        match validity {
-            None => self.values.extend(values.iter().flat_map(|value| value.to_le_bytes())),
-            Some(validity) => {
-                let masked =
-                    values.iter().zip(validity).map(|(value, valid)| value * i64::from(*valid));
-                self.values.extend(masked.flat_map(i64::to_le_bytes));
+        match self.width {
+            Width::W64 => self.numbers(values, validity, |value| (value.to_le_bytes(), true)),
+            Width::W128 => {
+                self.numbers(values, validity, |value| (i128::from(value).to_le_bytes(), true))
+            }
+            Width::W32 => self.numbers(values, validity, |value| {
+                let number = i32::try_from(value);
+                (number.unwrap_or_default().to_le_bytes(), number.is_ok())
+            }),
+            Width::Bool | Width::Bytes => {
+                let width = self.width;
+                self.numbers(values, validity, |value| {
+                    ([value.to_le_bytes()[0]], width.fits(value.into()))
+                })
             }
         }
-        Ok(())
     }
 
-    fn wide(
-        &mut self,
-        values: impl Iterator<Item = i128>,
-        validity: Option<&[bool]>,
-    ) -> Result<(), OutOfRange> {
-        let bytes = self.width.bytes().unwrap_or(0) as usize;
-        for (row, value) in values.enumerate() {
-            let value = if at(validity, row) { value } else { 0 };
-            if !self.width.fits(value) {
-                return Err(OutOfRange);
+    fn wide(&mut self, values: &[i128], validity: Option<&[bool]>) -> Result<(), OutOfRange> {
+        match self.width {
+            Width::W128 => self.numbers(values, validity, |value| (value.to_le_bytes(), true)),
+            Width::W64 => self.numbers(values, validity, |value| {
+                let number = i64::try_from(value);
+                (number.unwrap_or_default().to_le_bytes(), number.is_ok())
+            }),
+            Width::W32 => self.numbers(values, validity, |value| {
+                let number = i32::try_from(value);
+                (number.unwrap_or_default().to_le_bytes(), number.is_ok())
+            }),
+            Width::Bool | Width::Bytes => {
+                let width = self.width;
+                self.numbers(values, validity, |value| {
+                    ([value.to_le_bytes()[0]], width.fits(value))
+                })
             }
-            self.values.extend_from_slice(&value.to_le_bytes()[..bytes]);
         }
-        Ok(())
+    }
+
+    /// Appends numbers as `encode` writes them, which says too whether one fits its width. Null
+    /// rows hold zero. There is no end of the loop but the last number, so it is a vector
+    /// instruction where the encoding allows it.
+    fn numbers<T: Copy + Default, const BYTES: usize>(
+        &mut self,
+        values: &[T],
+        validity: Option<&[bool]>,
+        encode: impl Fn(T) -> ([u8; BYTES], bool),
+    ) -> Result<(), OutOfRange> {
+        let start = self.values.len();
+        self.values.resize(start + values.len() * BYTES, 0);
+        let (places, _) = self.values[start..].as_chunks_mut::<BYTES>();
+        let mut all_fit = true;
+        let mut put = |place: &mut [u8; BYTES], value: T| {
+            let (bytes, fits) = encode(value);
+            *place = bytes;
+            all_fit &= fits;
+        };
+        match validity {
+            None => places.iter_mut().zip(values).for_each(|(place, value)| put(place, *value)),
+            Some(validity) => {
+                for ((place, value), is_valid) in places.iter_mut().zip(values).zip(validity) {
+                    put(place, if *is_valid { *value } else { T::default() });
+                }
+            }
+        }
+        if all_fit { Ok(()) } else { Err(OutOfRange) }
     }
 
     /// Moves everything to `out`, each part padded to 8 bytes.
     fn flush(&mut self, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + self.validity.len().div_ceil(64) * 8, 0);
-        for (bits, byte) in self.validity.chunks(8).zip(&mut out[start..]) {
-            *byte = bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+        let packed =
+            |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+        let (bytes, rest) = self.validity.as_chunks::<8>();
+        for (bits, byte) in bytes.iter().zip(&mut out[start..]) {
+            *byte = packed(bits);
+        }
+        if !rest.is_empty() {
+            out[start + bytes.len()] = packed(rest);
         }
         self.validity.clear();
         out.append(&mut self.values);
@@ -304,4 +365,29 @@ impl Pending {
 /// Whether `row` is valid.
 fn at(validity: Option<&[bool]>, row: usize) -> bool {
     validity.is_none_or(|validity| validity[row])
+}
+
+/// Copies a string to a place of its length. Most are short: a call would take longer than the copy.
+#[inline]
+fn copy(from: &[u8], to: &mut [u8]) {
+    /// Copies the first and the last bytes, which overlap unless they are all.
+    fn ends<const BYTES: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
+        *to.first_chunk_mut::<BYTES>()? = *from.first_chunk()?;
+        *to.last_chunk_mut::<BYTES>()? = *from.last_chunk()?;
+        Some(())
+    }
+    let copied = match from.len() {
+        0 => Some(()),
+        1..4 => ends::<1>(from, to).and_then(|()| match from.len() {
+            3 => to.get_mut(1).zip(from.get(1)).map(|(to, from)| *to = *from),
+            _ => Some(()),
+        }),
+        4..8 => ends::<4>(from, to),
+        8..=16 => ends::<8>(from, to),
+        17..=32 => ends::<16>(from, to),
+        _ => None,
+    };
+    if copied.is_none() {
+        to.copy_from_slice(from);
+    }
 }

@@ -17,7 +17,7 @@ fn value(width: Width) -> BoxedStrategy<Value> {
         Width::W64 => any::<i64>().prop_map(|n| Value::Number(n.into())).boxed(),
         Width::W128 => any::<i128>().prop_map(Value::Number).boxed(),
         Width::Bytes => {
-            proptest::collection::vec(any::<u8>(), 0..12).prop_map(Value::Bytes).boxed()
+            proptest::collection::vec(any::<u8>(), 0..40).prop_map(Value::Bytes).boxed()
         }
     };
     prop_oneof![1 => Just(Value::Null), 4 => some].boxed()
