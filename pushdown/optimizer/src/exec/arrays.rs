@@ -5,23 +5,28 @@
 //! a count), and for floats the [`Meaning`]: an exact sum that DataFusion keeps as Float64, or the
 //! place of a float in the total order. Rows have no sums.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use arrow::{
     array::{
-        Array, ArrayData, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Decimal128Array,
-        Decimal256Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
-        LargeBinaryArray, LargeStringBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
-        StringViewBuilder, UInt8Array, UInt16Array, UInt32Array, UInt64Array, make_array,
+        Array, ArrayData, ArrayRef, ArrowPrimitiveType, BinaryViewArray, BooleanArray,
+        Decimal256Array, Float64Array, GenericByteArray, PrimitiveArray, RecordBatch,
+        RecordBatchOptions, StringViewArray, UInt64Array, make_array,
     },
+    buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer},
     compute::cast,
-    datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef, i256},
+    datatypes::{
+        BinaryType, ByteArrayType, DataType, Decimal128Type, Field, Float32Type, Float64Type,
+        Int8Type, Int16Type, Int32Type, Int64Type, LargeBinaryType, LargeUtf8Type, SchemaRef,
+        UInt8Type, UInt16Type, UInt32Type, UInt64Type, Utf8Type, i256,
+    },
+    error::ArrowError,
 };
 use datafusion::{
     common::{DataFusionError, ScalarValue, internal_datafusion_err, internal_err},
     error::Result,
 };
-use nearscan_command::{Block, BlockColumn, ResultView, float_at};
+use nearscan_command::{Block, BlockColumn, ResultView, Width, float_at};
 
 use crate::{
     exec::pushed::Replaced,
@@ -92,57 +97,52 @@ fn to_array(
         true => column.number(row),
         false => None,
     };
-    let numbers = || (0..rows).map(number);
+    let each = || (0..rows).map(number);
     let out_of_range = || internal_datafusion_err!("a number of {} is out of range", field.name());
     let array: ArrayRef = match field.data_type() {
         DataType::Boolean => {
-            Arc::new(numbers().map(|value| value.map(|value| value != 0)).collect::<BooleanArray>())
+            Arc::new(each().map(|value| value.map(|value| value != 0)).collect::<BooleanArray>())
         }
         DataType::Float64 if meaning == Meaning::FloatOrder => {
-            let places = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
+            let places = numbers::<Int64Type>(column, rows).ok_or_else(out_of_range)?;
             Arc::new(places.unary::<_, Float64Type>(float_at))
         }
         DataType::Float64 => {
-            Arc::new(numbers().map(|value| value.map(float_of_sum)).collect::<Float64Array>())
+            Arc::new(each().map(|value| value.map(float_of_sum)).collect::<Float64Array>())
         }
         DataType::Float32 => {
-            let places = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
+            let places = numbers::<Int64Type>(column, rows).ok_or_else(out_of_range)?;
             Arc::new(places.unary::<_, Float32Type>(|place| narrowed_float(float_at(place))))
         }
         // DataFusion divides by a count that is not NULL, so the count of no values has to be NULL,
         // like DataFusion's own.
         DataType::UInt64 if meaning == Meaning::AverageCount => {
-            let counts = numbers().map(|count| count.filter(|count| *count != 0));
-            Arc::new(narrow::<UInt64Array, u64>(counts).ok_or_else(out_of_range)?)
+            let counts = numbers::<UInt64Type>(column, rows).ok_or_else(out_of_range)?;
+            let counts = counts.iter().map(|count| count.filter(|count| *count != 0));
+            Arc::new(counts.collect::<UInt64Array>())
         }
         DataType::Decimal128(precision, scale) => {
-            let decimals: Decimal128Array = numbers().collect();
+            let decimals = numbers::<Decimal128Type>(column, rows).ok_or_else(out_of_range)?;
             Arc::new(decimals.with_precision_and_scale(*precision, *scale)?)
         }
         DataType::Decimal256(precision, scale) => {
-            let wide = numbers().map(|value| value.map(i256::from_i128));
+            let wide = each().map(|value| value.map(i256::from_i128));
             let decimals: Decimal256Array = wide.collect();
             Arc::new(decimals.with_precision_and_scale(*precision, *scale)?)
         }
-        DataType::Int8 => Arc::new(narrow::<Int8Array, i8>(numbers()).ok_or_else(out_of_range)?),
-        DataType::Int16 => Arc::new(narrow::<Int16Array, i16>(numbers()).ok_or_else(out_of_range)?),
-        DataType::UInt8 => Arc::new(narrow::<UInt8Array, u8>(numbers()).ok_or_else(out_of_range)?),
-        DataType::UInt16 => {
-            Arc::new(narrow::<UInt16Array, u16>(numbers()).ok_or_else(out_of_range)?)
-        }
-        DataType::UInt32 => {
-            Arc::new(narrow::<UInt32Array, u32>(numbers()).ok_or_else(out_of_range)?)
-        }
-        DataType::UInt64 => {
-            Arc::new(narrow::<UInt64Array, u64>(numbers()).ok_or_else(out_of_range)?)
-        }
+        DataType::Int8 => Arc::new(numbers::<Int8Type>(column, rows).ok_or_else(out_of_range)?),
+        DataType::Int16 => Arc::new(numbers::<Int16Type>(column, rows).ok_or_else(out_of_range)?),
+        DataType::UInt8 => Arc::new(numbers::<UInt8Type>(column, rows).ok_or_else(out_of_range)?),
+        DataType::UInt16 => Arc::new(numbers::<UInt16Type>(column, rows).ok_or_else(out_of_range)?),
+        DataType::UInt32 => Arc::new(numbers::<UInt32Type>(column, rows).ok_or_else(out_of_range)?),
+        DataType::UInt64 => Arc::new(numbers::<UInt64Type>(column, rows).ok_or_else(out_of_range)?),
         // These types have the same representation.
         data_type @ (DataType::Int32 | DataType::Date32 | DataType::Time32(_)) => {
-            let numbers = narrow::<Int32Array, i32>(numbers()).ok_or_else(out_of_range)?;
+            let numbers = numbers::<Int32Type>(column, rows).ok_or_else(out_of_range)?;
             retyped(&numbers.into_data(), data_type)?
         }
         data_type @ (DataType::Int64 | DataType::Time64(_) | DataType::Timestamp(_, _)) => {
-            let numbers = narrow::<Int64Array, i64>(numbers()).ok_or_else(out_of_range)?;
+            let numbers = numbers::<Int64Type>(column, rows).ok_or_else(out_of_range)?;
             retyped(&numbers.into_data(), data_type)?
         }
         other => return internal_err!("no column of a result is {other}"),
@@ -171,27 +171,43 @@ fn narrowed_float(wide: f64) -> f32 {
     )
 }
 
-/// An array of numbers that fit; nothing when one does not.
-fn narrow<A, N>(numbers: impl Iterator<Item = Option<i128>>) -> Option<A>
+/// The rows that are null, if there are any.
+fn nulls_of(column: &BlockColumn<'_>, rows: usize) -> Option<NullBuffer> {
+    let bits = BooleanBuffer::new(Buffer::from(column.validity), 0, rows);
+    Some(NullBuffer::new(bits)).filter(|nulls| nulls.null_count() > 0)
+}
+
+/// The numbers of a column; nothing when one does not fit. Null rows hold zero.
+fn numbers<P>(column: &BlockColumn<'_>, rows: usize) -> Option<PrimitiveArray<P>>
 where
-    A: FromIterator<Option<N>>,
-    N: TryFrom<i128>,
+    P: ArrowPrimitiveType<
+        Native: TryFrom<u8> + TryFrom<i32> + TryFrom<i64> + TryFrom<i128> + Default,
+    >,
 {
-    let mut fits = true;
-    let array = numbers
-        .map(|number| {
-            let narrowed = number.map(N::try_from);
-            match narrowed {
-                Some(Err(_)) => {
-                    fits = false;
-                    None
-                }
-                Some(Ok(number)) => Some(number),
-                None => None,
-            }
+    fn each<const BYTES: usize>(values: &[u8]) -> impl Iterator<Item = [u8; BYTES]> {
+        values.as_chunks().0.iter().copied()
+    }
+    let values: Vec<P::Native> = match column.width {
+        Width::Bool => all_fit(column.values.iter().copied()),
+        Width::W32 => all_fit(each(column.values).map(i32::from_le_bytes)),
+        Width::W64 => all_fit(each(column.values).map(i64::from_le_bytes)),
+        Width::W128 => all_fit(each(column.values).map(i128::from_le_bytes)),
+        Width::Bytes => None,
+    }?;
+    PrimitiveArray::try_new(values.into(), nulls_of(column, rows)).ok()
+}
+
+/// Numbers of another type; nothing when one does not fit.
+fn all_fit<T, N: TryFrom<T> + Default>(numbers: impl Iterator<Item = T>) -> Option<Vec<N>> {
+    let mut all_fit = true;
+    let fitting = numbers.map(|number| {
+        N::try_from(number).unwrap_or_else(|_| {
+            all_fit = false;
+            N::default()
         })
-        .collect();
-    fits.then_some(array)
+    });
+    let fitting: Vec<N> = fitting.collect();
+    all_fit.then_some(fitting)
 }
 
 /// Sums of integers. The conversion is exact up to 2^53, which lowering has made sure of unless
@@ -202,62 +218,45 @@ fn float_of_sum(sum: i128) -> f64 {
 }
 
 fn to_strings(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<ArrayRef> {
-    let text = |row: usize| -> Result<Option<&str>> {
-        if !column.is_valid(row) {
-            return Ok(None);
-        }
-        let bytes = column.string(row).unwrap_or_default();
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => Err(DataFusionError::Execution(format!(
-                "column {} holds a string that is not UTF-8: {error}",
-                field.name()
-            ))),
-        }
+    let no_text = |error: ArrowError| {
+        let column = field.name();
+        DataFusionError::Execution(format!("column {column} holds what is no UTF-8 text: {error}"))
     };
     Ok(match field.data_type() {
-        DataType::Utf8 => {
-            let mut builder = StringBuilder::with_capacity(rows, column.bytes.len());
-            for row in 0..rows {
-                builder.append_option(text(row)?);
-            }
-            Arc::new(builder.finish())
-        }
-        DataType::LargeUtf8 => {
-            let mut builder = LargeStringBuilder::with_capacity(rows, column.bytes.len());
-            for row in 0..rows {
-                builder.append_option(text(row)?);
-            }
-            Arc::new(builder.finish())
-        }
+        DataType::LargeUtf8 => Arc::new(text::<LargeUtf8Type>(column, rows).map_err(no_text)?),
+        DataType::Utf8 => Arc::new(text::<Utf8Type>(column, rows).map_err(no_text)?),
         _ => {
-            let mut builder = StringViewBuilder::with_capacity(rows);
-            for row in 0..rows {
-                builder.append_option(text(row)?);
-            }
-            Arc::new(builder.finish())
+            let text = text::<Utf8Type>(column, rows).map_err(no_text)?;
+            Arc::new(StringViewArray::from(&text))
         }
     })
 }
 
 fn to_binary(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<ArrayRef> {
-    let bytes = |row: usize| match column.is_valid(row) {
-        true => column.string(row),
-        false => None,
-    };
-    let values = (0..rows).map(bytes);
     Ok(match field.data_type() {
-        DataType::Binary => Arc::new(values.collect::<BinaryArray>()),
-        DataType::LargeBinary => Arc::new(values.collect::<LargeBinaryArray>()),
-        _ => Arc::new(values.collect::<BinaryViewArray>()),
+        DataType::LargeBinary => Arc::new(text::<LargeBinaryType>(column, rows)?),
+        DataType::Binary => Arc::new(text::<BinaryType>(column, rows)?),
+        _ => Arc::new(BinaryViewArray::from(&text::<BinaryType>(column, rows)?)),
     })
+}
+
+/// The byte strings of a column, which are checked together if they have to be text.
+fn text<T>(column: &BlockColumn<'_>, rows: usize) -> Result<GenericByteArray<T>, ArrowError>
+where
+    T: ByteArrayType<Offset: TryFrom<u32> + Default>,
+{
+    let no_strings = || ArrowError::InvalidArgumentError("it has no byte strings".to_owned());
+    let (ends, _) = column.values.as_chunks();
+    let starts = iter::once(0).chain(ends.iter().map(|end| u32::from_le_bytes(*end)));
+    let offsets: Vec<T::Offset> =
+        all_fit(starts).filter(|_| column.width == Width::Bytes).ok_or_else(no_strings)?;
+    let offsets = OffsetBuffer::new(offsets.into());
+    GenericByteArray::try_new(offsets, Buffer::from(column.bytes), nulls_of(column, rows))
 }
 
 #[cfg(test)]
 mod tests {
     use arrow::array::{Array, AsArray};
-    use arrow::datatypes::{Int64Type, UInt64Type};
-    use nearscan_command::Width;
 
     use super::*;
 
