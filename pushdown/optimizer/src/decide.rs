@@ -28,7 +28,7 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_expr_common::physical_expr::fmt_sql,
     physical_plan::{
-        ExecutionPlan, InputOrderMode,
+        ExecutionPlan, ExecutionPlanProperties, InputOrderMode,
         aggregates::{AggregateExec, AggregateMode},
         filter::{FilterExec, FilterExecBuilder},
         projection::ProjectionExec,
@@ -413,7 +413,9 @@ impl Walk<'_> {
         fragment: Fragment,
         replaced: Replaced,
     ) -> Lowered<Offload> {
+        let in_order = replaced_plan.output_ordering().is_some();
         let mut last = Kept::new(KeepReason::NoDrive, "");
+        let mut refused = None;
         let mut drives = Vec::new();
         let mut found: Option<(Placed, Option<Costs>)> = None;
         for drive in allowed_drives(self.planning) {
@@ -425,17 +427,23 @@ impl Walk<'_> {
                 (Ok(first), None) => found = Some(first),
                 (Ok((more, its_costs)), Some((placed, costs))) => {
                     placed.add(more, drives.len());
-                    let both = costs.zip(its_costs).map(|(one, other)| one.beside(other));
+                    let both = costs.zip(its_costs).map(|(one, other)| one.and(other, in_order));
                     *costs = both.or(*costs);
                 }
                 (Err(kept), _) => {
+                    if kept.reason != KeepReason::NotOnDrive {
+                        refused.get_or_insert_with(|| kept.clone());
+                    }
                     last = kept;
                     continue;
                 }
             }
             drives.push(drive.name.clone());
         }
-        let Some((placed, costs)) = found else { return Err(last) };
+        let Some((mut placed, costs)) = found else { return Err(last) };
+        if let Some(refused) = refused {
+            placed.keep_elsewhere(refused);
+        }
         let exec = PushdownExec::new(
             Pushed {
                 drives: drives.clone(),

@@ -122,11 +122,15 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The estimates for a part of a scan on one drive and the rest on others at the same time.
+    /// The estimates for a part of a scan on one drive and the rest on others, which run at the same
+    /// time unless the rows have to be `in_order`.
     #[must_use]
-    pub(crate) fn beside(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self, in_order: bool) -> Self {
         Self {
-            drive_ns: self.drive_ns.max(other.drive_ns),
+            drive_ns: match in_order {
+                true => self.drive_ns + other.drive_ns,
+                false => self.drive_ns.max(other.drive_ns),
+            },
             host_ns: self.host_ns + other.host_ns,
             snapshot: self.snapshot,
         }
@@ -259,10 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn drives_of_a_scan_work_at_the_same_time_and_the_host_does_the_sum() {
+    fn drives_of_a_scan_work_at_the_same_time_unless_its_rows_are_in_an_order() {
         let one = Costs { drive_ns: 1e6, host_ns: 3e6, snapshot: 1 };
-        let both = one.beside(Costs { drive_ns: 2e6, host_ns: 4e6, snapshot: 2 });
-        assert_eq!(both, Costs { drive_ns: 2e6, host_ns: 7e6, snapshot: 1 });
+        let other = Costs { drive_ns: 2e6, host_ns: 4e6, snapshot: 2 };
+        let both = Costs { drive_ns: 2e6, host_ns: 7e6, snapshot: 1 };
+        assert_eq!(one.and(other, false), both);
+        assert_eq!(one.and(other, true), Costs { drive_ns: 3e6, ..both });
         assert_eq!(drives_shown(&["a".to_owned(), "b".to_owned()]), "drives=[a, b]");
     }
 

@@ -54,6 +54,16 @@ impl Placed {
         self.kept = kept.filter(|_| left > 0).map(|(_, kept)| (left, kept));
     }
 
+    /// Notes why another drive refused to run the units that are left for the host.
+    pub(crate) fn keep_elsewhere(&mut self, refused: Kept) {
+        let left = self.partitions.iter_mut().flatten().filter(|unit| is_elsewhere(unit));
+        let left = left.map(|unit| unit.kept = Some(refused.reason)).count();
+        if left > 0 {
+            let all = self.kept.take().map_or(left, |(count, _)| count.max(left));
+            self.kept = Some((all, refused));
+        }
+    }
+
     /// The estimates for all units on the drive, those of each one noted at it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs the units of one partition as a stream.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow::array::RecordBatch;
 use datafusion::{
@@ -31,9 +31,10 @@ use crate::{
         unit::{Charged, OpenDrive, UnitRows, UnitRunner},
     },
     settings::NearscanOptions,
+    units::PlannedUnit,
 };
 
-/// Units of one partition in flight: one runs, one is loaded, one is handed over.
+/// Units of one partition in flight at a drive: one runs, one is loaded, one is handed over.
 pub(super) const UNITS_IN_FLIGHT: usize = 3;
 
 /// Runs one partition.
@@ -51,30 +52,48 @@ pub(crate) fn partition_stream(
     let runner = unit_runner(exec, partition, &task, Arc::clone(&metrics))?;
     let narrowing = Arc::new(exec.narrowing());
     let join_keys = exec.keys.clone();
-    let batches = stream::iter(units.into_iter().enumerate())
-        .map(move |(at, unit)| {
-            let place = Place { partition, unit: at };
-            let work = match keys::rule_out(&join_keys, place) {
-                true => None,
-                false => Some(work_of(&runner, &narrowing, &join_keys, place, unit.drive)),
-            };
-            let runner = Arc::clone(&runner);
-            async move {
-                match work {
-                    Some((fragment, given)) => runner.run(unit, fragment, given).await,
-                    None => Ok(runner.skip()),
-                }
+    let run = Arc::new(move |(at, unit): (usize, PlannedUnit)| {
+        let place = Place { partition, unit: at };
+        let work = match keys::rule_out(&join_keys, place) {
+            true => None,
+            false => Some(work_of(&runner, &narrowing, &join_keys, place, unit.drive)),
+        };
+        let runner = Arc::clone(&runner);
+        async move {
+            match work {
+                Some((fragment, given)) => runner.run(unit, fragment, given).await,
+                None => Ok(runner.skip()),
             }
-        })
-        .buffered(UNITS_IN_FLIGHT)
-        .map_ok(UnitRows::release)
-        .try_flatten();
+        }
+    });
+    let is_ordered = exec.properties().output_ordering().is_some();
+    // Rows in an order come from one drive after the other.
+    let lists = by_drive(units, |unit: &PlannedUnit| if is_ordered { 0 } else { unit.drive });
+    let batches = stream::select_all(lists.into_iter().map(|units| {
+        let run = Arc::clone(&run);
+        stream::iter(units)
+            .map(move |unit| run(unit))
+            .buffered(UNITS_IN_FLIGHT)
+            .map_ok(UnitRows::release)
+            .try_flatten()
+            .boxed()
+    }));
     let limited: BoxStream<'static, Result<RecordBatch>> = match pushed.fetch {
         Some(rows) => Box::pin(limit(batches, rows)),
         None => Box::pin(batches),
     };
     let counted = limited.inspect_ok(move |batch| metrics.delivered(batch)).boxed();
     Ok(RecordBatchStreamAdapter::new(exec.schema(), counted))
+}
+
+/// The units of each drive, with their places in the partition. What is of one list runs in its
+/// order, and the lists run side by side.
+fn by_drive<U>(units: Vec<U>, drive_of: impl Fn(&U) -> usize) -> Vec<Vec<(usize, U)>> {
+    let mut of_drives: BTreeMap<usize, Vec<(usize, U)>> = BTreeMap::new();
+    for (at, unit) in units.into_iter().enumerate() {
+        of_drives.entry(drive_of(&unit)).or_default().push((at, unit));
+    }
+    of_drives.into_values().collect()
 }
 
 /// The fragment of a unit as it is now, with keys of joins, and which of these it has.
@@ -182,4 +201,19 @@ pub(super) fn limit(
         let left = left - batch.num_rows();
         Ok(Some((batch, (batches, left))))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_each_drive_are_a_list_in_the_order_of_the_partition() {
+        let lists = by_drive(vec![("a", 1), ("b", 0), ("c", 1), ("d", 0)], |unit| unit.1);
+        let names = |list: &Vec<(usize, (&'static str, usize))>| {
+            list.iter().map(|(at, (name, _))| (*at, *name)).collect::<Vec<_>>()
+        };
+        let names: Vec<_> = lists.iter().map(names).collect();
+        assert_eq!(names, [vec![(1, "b"), (3, "d")], vec![(0, "a"), (2, "c")]]);
+    }
 }

@@ -90,6 +90,15 @@ pub(crate) struct Fake {
     state: Arc<State>,
 }
 
+/// The files that the drive does not hold.
+#[derive(Debug, Default)]
+enum Absent {
+    #[default]
+    None,
+    All,
+    AllBut(&'static str),
+}
+
 /// The state that sessions share.
 #[derive(Debug, Default)]
 struct State {
@@ -97,7 +106,7 @@ struct State {
     leased_bytes: Arc<AtomicI64>,
     sessions: AtomicU64,
     resets: AtomicU64,
-    absent: Mutex<bool>,
+    absent: Mutex<Absent>,
 }
 
 impl State {
@@ -178,7 +187,12 @@ impl Fake {
 
     /// Holds no file any more.
     pub(crate) fn lose_files(&self) {
-        *self.state.absent.lock().unwrap() = true;
+        *self.state.absent.lock().unwrap() = Absent::All;
+    }
+
+    /// Holds the files of this name alone.
+    pub(crate) fn keep_file(&self, name: &'static str) {
+        *self.state.absent.lock().unwrap() = Absent::AllBut(name);
     }
 
     /// The row groups of all commands, in the order of submission.
@@ -227,7 +241,12 @@ impl Drive for Fake {
     }
 
     fn locate(&self, file: &FileRef) -> Placement {
-        if *self.state.absent.lock().unwrap() {
+        let is_absent = match &*self.state.absent.lock().unwrap() {
+            Absent::None => false,
+            Absent::All => true,
+            Absent::AllBut(name) => !file.path.ends_with(name),
+        };
+        if is_absent {
             return Placement::NotHere { reason: "it is on another disk".to_owned() };
         }
         let files = &mut self.state.ledger.lock().unwrap().files;

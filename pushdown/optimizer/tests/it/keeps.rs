@@ -101,6 +101,47 @@ async fn type_that_differs_in_a_file() {
     assert_eq!((run.metric("units_cpu"), count, run.pushbacks()), (1, 1, vec![]));
 }
 
+/// Two drives, each with one of the files `a.parquet` and `b.parquet` of the table `both`; the other
+/// one is called `second`.
+fn two_drives(second: Fake) -> (Bench, Arc<Fake>) {
+    let first = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
+    let second = Arc::new(second);
+    first.keep_file("a.parquet");
+    second.keep_file("b.parquet");
+    let drives = Drives::default();
+    drives.attach("first", Arc::<Fake>::clone(&first) as _);
+    drives.attach("second", Arc::<Fake>::clone(&second) as _);
+    let bench = Bench::with_drives(first, drives, None);
+    let folder = bench.path("both");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["a.parquet", "b.parquet"] {
+        files::write(&folder.join(name), &files::orders(100), files::usual());
+    }
+    let bench = bench.sql(format!(
+        "CREATE EXTERNAL TABLE both STORED AS PARQUET LOCATION '{}/'",
+        folder.display()
+    ));
+    (bench.set("datafusion.execution.target_partitions", "1"), second)
+}
+
+#[tokio::test]
+async fn second_drive_that_refuses_says_why_its_units_stay() {
+    let mut capabilities = Capabilities::of_scan_kernel();
+    capabilities.physical_types.clear();
+    let (bench, _) = two_drives(Fake::new(capabilities));
+    let (count, kept) = bench.units_kept("SELECT sum(o_custkey) FROM both").await;
+    assert_eq!(count, 1);
+    is(&kept, KeepReason::Type, "column o_custkey: Int32");
+}
+
+#[tokio::test]
+async fn units_of_two_drives_run_at_both_from_one_partition() {
+    let (bench, second) = two_drives(Fake::new(Capabilities::of_scan_kernel()));
+    let run = bench.check("SELECT sum(o_custkey) FROM both").await;
+    assert_eq!((run.metric("units_drive"), run.metric("units_cpu")), (2, 0));
+    assert_eq!((bench.drive.row_groups().len(), second.row_groups().len()), (1, 1));
+}
+
 #[rstest]
 #[tokio::test]
 async fn encoding(

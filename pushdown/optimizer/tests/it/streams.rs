@@ -109,7 +109,7 @@ async fn memory_is_charged_while_batches_wait_and_released() {
 
 #[rstest]
 #[case::not_even_a_result(64)]
-#[case::a_result_but_not_its_batches(20_000)]
+#[case::a_result_but_not_its_batches(15_000)]
 #[tokio::test]
 async fn unit_that_does_not_fit_in_memory_is_streamed_by_the_host(#[case] bytes: usize) {
     let bench = one_partition().memory_limit(bytes);
