@@ -21,14 +21,13 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::Schema;
 use datafusion::{
     common::tree_node::{TreeNode, TreeNodeRecursion},
     error::Result,
     physical_expr::PhysicalExpr,
     physical_expr_common::physical_expr::fmt_sql,
     physical_plan::{
-        ExecutionPlan, ExecutionPlanProperties, InputOrderMode,
+        ExecutionPlan, ExecutionPlanProperties,
         aggregates::{AggregateExec, AggregateMode},
         filter::{FilterExec, FilterExecBuilder},
         projection::ProjectionExec,
@@ -36,27 +35,22 @@ use datafusion::{
         sorts::sort::SortExec,
     },
 };
-use nearscan_command::{Fragment, Top, limits};
+use nearscan_command::Fragment;
 use nearscan_corrections::input_of_barrier;
 
 use crate::{
     decision::{Candidate, Costs, Decision, KeepReason, Kept},
-    exec::{PushdownExec, Pushed, Replaced, RowsShape},
+    exec::{PushdownExec, Pushed, Replaced},
     join_order::KeyShares,
-    lower::{
-        FragmentBuilder, Lowered,
-        aggregate::{Source, States, lower_aggregate},
-        builder::Target,
-        keys::lower_keys,
-        rows::lower_rows,
-    },
+    lower::{FragmentBuilder, Lowered},
     merge::{is_over_scans_alone, merges, weigh},
     phases::{final_over, partial_of},
     place::{KeptShare, Placed, place_units},
     planning::{DriveView, PlanningContext},
-    scan::{Scan, Stack, split, substitute, without_barriers},
-    settings::{DriveChoice, FloatOrder, PushdownMode},
-    units::{FooterBounds, ScanUnits, kept_by},
+    scan::{Scan, Stack, split, without_barriers},
+    settings::{DriveChoice, PushdownMode},
+    stack_fragments::{lower_aggregate_states, lower_conjuncts, lower_rows_of, lower_top, lowers},
+    units::{ScanUnits, kept_by},
 };
 
 /// Replaces the fragments that should run on a drive; returns the plan, and the decision about each
@@ -486,110 +480,6 @@ impl Walk<'_> {
             true => Ok((placed, Some(costs))),
             false => Err(Kept::for_cost(costs)),
         }
-    }
-}
-
-/// Whether a single conjunct over a stack's outputs, which have the schema `outputs`, lowers.
-fn lowers(stack: &Stack<'_>, conjunct: &Arc<dyn PhysicalExpr>, outputs: &Schema) -> bool {
-    let schema = stack.scan.table_schema();
-    let mut builder = FragmentBuilder::new(schema, stack.scan.file_columns());
-    stack
-        .over_table(Arc::clone(conjunct), outputs)
-        .is_some_and(|expr| builder.lower_truth(Target::Predicate, expr.as_ref()).is_ok())
-}
-
-/// Lowers the keys and slots of a partial aggregate over a stack.
-pub(crate) fn lower_aggregate_states(
-    builder: &mut FragmentBuilder<'_>,
-    aggregate: &AggregateExec,
-    stack: &Stack<'_>,
-    units: &ScanUnits<'_>,
-    order: FloatOrder,
-) -> Lowered<States> {
-    let ordering = |what: &str| Err(Kept::new(KeepReason::Ordering, what));
-    if stack.fetch.is_some() {
-        return ordering("rows are cut off below the aggregate");
-    }
-    if aggregate.group_expr().has_grouping_set() {
-        return Err(Kept::new(KeepReason::Function, "grouping sets"));
-    }
-    if aggregate.limit_options().is_some() {
-        return ordering("the aggregate stops early");
-    }
-    if *aggregate.input_order_mode() != InputOrderMode::Linear {
-        return ordering("the aggregate uses an order of its input");
-    }
-    let over_table = |expr: &Arc<dyn PhysicalExpr>| match substitute(expr, &stack.outputs) {
-        Some(expr) => Ok(expr),
-        None => Err(Kept::new(KeepReason::Expression, expr.to_string())),
-    };
-    let mut states = States::default();
-    let keys = aggregate.group_expr().expr().iter();
-    let keys = keys.map(|(expr, _)| over_table(expr)).collect::<Lowered<Vec<_>>>()?;
-    let bounds = FooterBounds { units, schema: stack.scan.table_schema() };
-    lower_keys(builder, &mut states, &keys, &bounds)?;
-    for (function, filter) in aggregate.aggr_expr().iter().zip(aggregate.filter_expr()) {
-        let args = function.expressions();
-        let args = args.iter().map(over_table).collect::<Lowered<Vec<_>>>()?;
-        let filter = filter.as_ref().map(over_table).transpose()?;
-        lower_aggregate(builder, &mut states, function, &args, filter.as_ref(), &bounds, order)?;
-    }
-    Ok(states)
-}
-
-fn lower_conjuncts(
-    builder: &mut FragmentBuilder<'_>,
-    conjuncts: &[Arc<dyn PhysicalExpr>],
-) -> Lowered<()> {
-    for conjunct in conjuncts {
-        let conjunct = without_barriers(conjunct);
-        let verdict = builder.lower_truth(Target::Predicate, conjunct.as_ref())?;
-        builder.keep_where(verdict);
-    }
-    Ok(())
-}
-
-fn lower_rows_of(
-    stack: &Stack<'_>,
-    conjuncts: &[Arc<dyn PhysicalExpr>],
-) -> Lowered<(Fragment, RowsShape)> {
-    let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
-    lower_conjuncts(&mut builder, conjuncts)?;
-    let (columns, sources) = lower_rows(&mut builder, &stack.outputs)?;
-    let limit = stack.fetch.map(|rows| rows as u64);
-    Ok((builder.rows(columns, limit)?, rows_shape(stack, sources)))
-}
-
-/// Rows that can be among the first of a sort, by its first key.
-fn lower_top(stack: &Stack<'_>, sort: &SortExec) -> Lowered<(Fragment, RowsShape)> {
-    let ordering = |what: &str| Err(Kept::new(KeepReason::Ordering, what));
-    let count = sort.fetch().and_then(|rows| u32::try_from(rows).ok());
-    let Some(count) = count.filter(|rows| (1..=limits::TOP_MAX).contains(rows)) else {
-        return ordering("a sort of more rows than a drive keeps");
-    };
-    let first = sort.expr().first();
-    let Some(key) = substitute(&first.expr, &stack.outputs) else {
-        return ordering("a sort of something else");
-    };
-    let mut builder = FragmentBuilder::new(stack.scan.table_schema(), stack.scan.file_columns());
-    lower_conjuncts(&mut builder, &stack.conjuncts)?;
-    let (columns, sources) = lower_rows(&mut builder, &stack.outputs)?;
-    let operand = builder.lower_number(Target::Projection, key.as_ref())?.operand;
-    let top = Top {
-        operand,
-        descending: first.options.descending,
-        nulls_first: first.options.nulls_first,
-        count,
-    };
-    Ok((builder.top_rows(columns, top)?, rows_shape(stack, sources)))
-}
-
-fn rows_shape(stack: &Stack<'_>, sources: Vec<Source>) -> RowsShape {
-    RowsShape {
-        sources,
-        outputs: stack.outputs.clone(),
-        table_schema: Arc::new(stack.scan.table_schema().clone()),
-        file_columns: stack.scan.file_columns(),
     }
 }
 

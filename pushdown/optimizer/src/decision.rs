@@ -122,8 +122,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The estimates for a part of a scan on one drive and the rest on others, which run at the same
-    /// time unless the rows have to be `in_order`.
+    /// The estimates for a part of a scan on one drive and the rest on others, which run at the
+    /// same time unless the rows have to be `in_order`.
     #[must_use]
     pub(crate) fn and(self, other: Self, in_order: bool) -> Self {
         Self {

@@ -69,6 +69,7 @@ mod reads;
 mod rule;
 mod scan;
 pub mod settings;
+mod stack_fragments;
 mod stored;
 mod units;
 

@@ -28,7 +28,6 @@ use super::{
     work::{Fused, FusedUnit, RowOutput},
 };
 use crate::{
-    decide::lower_aggregate_states,
     decision::{KeepReason, Kept},
     exec::Replaced,
     lower::{FragmentBuilder, Lowered, builder::Target, rows::lower_rows},
@@ -36,6 +35,7 @@ use crate::{
     pruning::{self, Pruning},
     scan::{Scan, Stack, without_barriers},
     settings::FloatOrder,
+    stack_fragments::lower_aggregate_states,
     units::{PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes},
 };
 
