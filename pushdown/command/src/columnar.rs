@@ -367,7 +367,8 @@ fn at(validity: Option<&[bool]>, row: usize) -> bool {
     validity.is_none_or(|validity| validity[row])
 }
 
-/// Copies a string to a place of its length. Most are short: a call would take longer than the copy.
+/// Copies a string to a place of its length. Most are short: a call would take longer than the
+/// copy.
 #[inline]
 fn copy(from: &[u8], to: &mut [u8]) {
     /// Copies the first and the last bytes, which overlap unless they are all.

@@ -65,10 +65,22 @@ async fn converted_object_has_the_rows_in_the_order_of_its_layout(
 #[rstest]
 #[case::text_after_numbers("1", "late", [r#""1""#, r#""late""#])]
 #[case::fraction_after_whole_numbers("1", "2.5", ["1.0", "2.5"])]
-#[case::large_after_whole_numbers("1", "9223372036854775808", [r#""1""#, r#""9223372036854775808""#])]
+#[case::large_after_whole_numbers(
+    "1",
+    "9223372036854775808",
+    [r#""1""#, r#""9223372036854775808""#]
+)]
 #[case::number_after_booleans("true", "2", [r#""true""#, r#""2""#])]
-#[case::time_after_dates("2024-01-31", "2024-02-01 10:20:30", [r#""2024-01-31T00:00:00""#, r#""2024-02-01T10:20:30""#])]
-#[case::fraction_after_seconds("2024-01-31 10:20:30", "2024-01-31 10:20:30.5", [r#""2024-01-31T10:20:30""#, r#""2024-01-31T10:20:30.500""#])]
+#[case::time_after_dates(
+    "2024-01-31",
+    "2024-02-01 10:20:30",
+    [r#""2024-01-31T00:00:00""#, r#""2024-02-01T10:20:30""#]
+)]
+#[case::fraction_after_seconds(
+    "2024-01-31 10:20:30",
+    "2024-01-31 10:20:30.5",
+    [r#""2024-01-31T10:20:30""#, r#""2024-01-31T10:20:30.500""#]
+)]
 #[case::number_after_nothing("", "7", ["", "7"])]
 #[case::text_after_quoted("\"a\"", "b", [r#""a""#, r#""b""#])]
 #[tokio::test(flavor = "multi_thread")]

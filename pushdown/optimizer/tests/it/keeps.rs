@@ -101,8 +101,7 @@ async fn type_that_differs_in_a_file() {
     assert_eq!((run.metric("units_cpu"), count, run.pushbacks()), (1, 1, vec![]));
 }
 
-/// Two drives, each with one of the files `a.parquet` and `b.parquet` of the table `both`; the other
-/// one is called `second`.
+/// Two drives, each with one of the files `a.parquet` and `b.parquet` of the table `both`.
 fn two_drives(second: Fake) -> (Bench, Arc<Fake>) {
     let first = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
     let second = Arc::new(second);

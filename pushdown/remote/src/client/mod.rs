@@ -268,8 +268,8 @@ impl Drive for RemoteDrive {
         located.unwrap_or_else(|refusal| Placement::NotHere { reason: refusal.to_string() })
     }
 
-    /// The rates and load of the drive, as they were a moment ago; while there is no connection, the
-    /// last known ones.
+    /// The rates and load of the drive, as they were a moment ago; while there is no connection,
+    /// the last known ones.
     fn snapshot(&self) -> CostSnapshot {
         if self.shared.has_old_snapshot()
             && let Ok(connection) = self.shared.connection()

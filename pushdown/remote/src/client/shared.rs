@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Implements [`Shared`]: what the drive, its sessions and its tasks know together, which is whether
-//! there is a connection, what runs, what is leased, and what the server said last.
+//! Implements [`Shared`]: what the drive, its sessions and its tasks know together, which is
+//! whether there is a connection, what runs, what is leased, and what the server said last.
 
 use std::{
     sync::{

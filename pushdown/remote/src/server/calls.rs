@@ -18,8 +18,8 @@ use super::{
     command::Running,
     gate::{Admitted, Caller, Need},
     objects::Objects,
+    outgoing::Outgoing,
     session::WAITING_MESSAGES,
-    uncopied::Outgoing,
     upload::Upload,
 };
 use crate::{

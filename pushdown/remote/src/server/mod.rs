@@ -17,6 +17,7 @@ mod gate;
 mod http1;
 mod listener;
 mod objects;
+mod outgoing;
 mod service;
 mod session;
 mod uncopied;

@@ -24,9 +24,9 @@ use super::{
     calls::{self, Answers, STREAM_BYTES},
     gate::{Admitted, Gate, Need, Reach},
     objects::{Objects, Opened, Parts},
+    outgoing::Outgoing,
     read,
     session::{Session, WAITING_MESSAGES},
-    uncopied::Outgoing,
     upload::{Upload, first},
 };
 use crate::{

@@ -16,8 +16,8 @@ use tonic::{Status, Streaming};
 use super::{
     Served, Stage,
     command::{Answer, Running, Taken},
+    outgoing::Outgoing,
     read,
-    uncopied::Outgoing,
 };
 use crate::{
     convert::id_of,
