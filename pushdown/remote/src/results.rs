@@ -51,7 +51,8 @@ pub(crate) fn cut(result: &Bytes) -> impl Iterator<Item = Bytes> + use<> {
     let result = result.clone();
     (0..count).map(move |index| {
         let start = index * PART_BYTES_MAX;
-        result.slice(start..result.len().min(start + PART_BYTES_MAX))
+        let end = result.len().min(start + PART_BYTES_MAX);
+        result.slice(start..end)
     })
 }
 
