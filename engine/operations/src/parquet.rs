@@ -57,9 +57,14 @@ const ROWS_PER_VALUE: usize = 8;
 const BATCHES_WAITING: usize = 4;
 
 impl Operations {
-    /// Writes the rows of a query to an object. If this future is dropped before the object is
-    /// committed, it never is.
-    pub(crate) async fn write(&self, query: Query, target: Target) -> Result<ObjectInfo, Refusal> {
+    /// Writes the rows of a query to an object, if `check` takes all of them. If this future is
+    /// dropped before the object is committed, it never is.
+    pub(crate) async fn write(
+        &self,
+        query: Query,
+        target: Target,
+        check: fn(&RecordBatch) -> Result<(), Refusal>,
+    ) -> Result<ObjectInfo, Refusal> {
         let (sender, mut receiver) = mpsc::channel::<Option<RecordBatch>>(BATCHES_WAITING);
         let (store, schema) = (self.store.clone(), query.schema());
         let (_permission, permit) = permission();
@@ -78,6 +83,7 @@ impl Operations {
             let mut batches = query.stream().await.map_err(|error| refusal(&error))?;
             while let Some(batch) = batches.next().await {
                 let batch = batch.map_err(|error| refusal(&error))?;
+                check(&batch)?;
                 if sender.send(Some(batch)).await.is_err() {
                     // The writer says why.
                     return Ok(());

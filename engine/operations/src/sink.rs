@@ -85,7 +85,7 @@ impl ParquetSink {
             let session = operations.session();
             let statement = statement::sorted(&target.layout);
             let planned = Operations::plan(&session, &statement, Arc::new(table)).await?;
-            operations.write(planned, *target).await
+            operations.write(planned, *target, |_| Ok(())).await
         }));
         self.state = State::Writing { batches, object };
         Ok(())

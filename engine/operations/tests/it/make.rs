@@ -46,6 +46,7 @@ async fn sink(fixture: &Fixture, layout: Layout) -> Box<dyn Sink> {
 
 #[rstest]
 #[case("t.csv", "k,word\n3,c\n1,a\n2,\n")]
+#[case("t.tsv", "k\tword\n3\tc\n1\ta\n2\t\n")]
 #[case("t.json", "{\"k\":3,\"word\":\"c\"}\n{\"k\":1,\"word\":\"a\"}\n{\"k\":2}\n")]
 #[tokio::test(flavor = "multi_thread")]
 async fn converted_object_has_the_rows_in_the_order_of_its_layout(
@@ -70,6 +71,13 @@ async fn converted_object_has_the_rows_in_the_order_of_its_layout(
     "9223372036854775808",
     [r#""1""#, r#""9223372036854775808""#]
 )]
+#[case::large_after_fractions(
+    "1.5",
+    "12345678901234567890",
+    [r#""1.5""#, r#""12345678901234567890""#]
+)]
+#[case::word_after_fractions("1.5", "Infinity", [r#""1.5""#, r#""Infinity""#])]
+#[case::number_in_spaces(" 1", "2", [r#"" 1""#, r#""2""#])]
 #[case::number_after_booleans("true", "2", [r#""true""#, r#""2""#])]
 #[case::time_after_dates(
     "2024-01-31",
