@@ -27,7 +27,7 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_expr_common::physical_expr::fmt_sql,
     physical_plan::{
-        ExecutionPlan, ExecutionPlanProperties,
+        ExecutionPlan,
         aggregates::{AggregateExec, AggregateMode},
         filter::{FilterExec, FilterExecBuilder},
         projection::ProjectionExec,
@@ -407,9 +407,9 @@ impl Walk<'_> {
         fragment: Fragment,
         replaced: Replaced,
     ) -> Lowered<Offload> {
-        let in_order = replaced_plan.output_ordering().is_some();
+        let in_order = replaced.keeps_order();
         let mut last = Kept::new(KeepReason::NoDrive, "");
-        let mut refused = None;
+        let mut refused = Vec::new();
         let mut drives = Vec::new();
         let mut found: Option<(Placed, Option<Costs>)> = None;
         for drive in allowed_drives(self.planning) {
@@ -426,7 +426,7 @@ impl Walk<'_> {
                 }
                 (Err(kept), _) => {
                     if kept.reason != KeepReason::NotOnDrive {
-                        refused.get_or_insert_with(|| kept.clone());
+                        refused.push((drive, kept.clone()));
                     }
                     last = kept;
                     continue;
@@ -435,8 +435,8 @@ impl Walk<'_> {
             drives.push(drive.name.clone());
         }
         let Some((mut placed, costs)) = found else { return Err(last) };
-        if let Some(refused) = refused {
-            placed.keep_elsewhere(refused);
+        for (drive, kept) in refused {
+            placed.keep_for(&drive.name, &kept, units, stack.partitions);
         }
         let exec = PushdownExec::new(
             Pushed {

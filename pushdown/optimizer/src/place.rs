@@ -29,7 +29,8 @@ use crate::{
 pub(crate) struct Placed {
     /// Partition by partition, those for the host among them.
     pub(crate) partitions: Vec<Vec<PlannedUnit>>,
-    /// The number of units for the host, and the reason of the first.
+    /// The number of units for the host, and the reason of the first; of the first that a drive
+    /// has, if there is one.
     pub(crate) kept: Option<(usize, Kept)>,
 }
 
@@ -54,13 +55,28 @@ impl Placed {
         self.kept = kept.filter(|_| left > 0).map(|(_, kept)| (left, kept));
     }
 
-    /// Notes why another drive refused to run the units that are left for the host.
-    pub(crate) fn keep_elsewhere(&mut self, refused: Kept) {
-        let left = self.partitions.iter_mut().flatten().filter(|unit| is_elsewhere(unit));
-        let left = left.map(|unit| unit.kept = Some(refused.reason)).count();
-        if left > 0 {
-            let all = self.kept.take().map_or(left, |(count, _)| count.max(left));
-            self.kept = Some((all, refused));
+    /// Notes why a drive refused to run its units, which are left for the host.
+    pub(crate) fn keep_for(
+        &mut self,
+        drive: &str,
+        refused: &Kept,
+        units: &ScanUnits<'_>,
+        partitions: usize,
+    ) {
+        let row_groups = units.deal(partitions).into_iter().flatten();
+        let mut is_about_one = false;
+        for (unit, row_group) in self.partitions.iter_mut().flatten().zip(row_groups) {
+            let placement = row_group.facts.placement(drive);
+            if is_elsewhere(unit) && matches!(placement, Some(Placement::Here { .. })) {
+                unit.kept = Some(refused.reason);
+                is_about_one = true;
+            }
+        }
+        if let Some((_, kept)) = &mut self.kept
+            && is_about_one
+            && kept.reason == KeepReason::NotOnDrive
+        {
+            kept.clone_from(refused);
         }
     }
 
@@ -125,7 +141,11 @@ pub(crate) fn place_units(
                 }
                 Err(kept) => {
                     let reason = kept.reason;
-                    placed.kept.get_or_insert((0, kept)).0 += 1;
+                    let (count, first) = placed.kept.get_or_insert_with(|| (0, kept.clone()));
+                    *count += 1;
+                    if first.reason == KeepReason::NotOnDrive {
+                        *first = kept;
+                    }
                     Err(reason)
                 }
             };

@@ -64,6 +64,11 @@ impl<'a> Scan<'a> {
         self.config.file_schema().fields().len()
     }
 
+    /// Whether its rows have an order that an operator above may rely on.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.config.preserve_order || !self.config.output_ordering.is_empty()
+    }
+
     /// The table's name as the query knows it.
     pub(crate) fn table_name(&self) -> String {
         let files = self.config.file_groups.iter().flat_map(|group| group.files());

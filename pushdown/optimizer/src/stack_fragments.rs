@@ -135,5 +135,6 @@ fn rows_shape(stack: &Stack<'_>, sources: Vec<Source>) -> RowsShape {
         outputs: stack.outputs.clone(),
         table_schema: Arc::new(stack.scan.table_schema().clone()),
         file_columns: stack.scan.file_columns(),
+        in_order: stack.scan.keeps_order(),
     }
 }

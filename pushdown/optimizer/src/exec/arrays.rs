@@ -223,10 +223,12 @@ fn to_strings(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<Ar
         DataFusionError::Execution(format!("column {column} holds what is no UTF-8 text: {error}"))
     };
     Ok(match field.data_type() {
-        DataType::LargeUtf8 => Arc::new(text::<LargeUtf8Type>(column, rows).map_err(no_text)?),
-        DataType::Utf8 => Arc::new(text::<Utf8Type>(column, rows).map_err(no_text)?),
+        DataType::LargeUtf8 => {
+            Arc::new(byte_strings::<LargeUtf8Type>(column, rows).map_err(no_text)?)
+        }
+        DataType::Utf8 => Arc::new(byte_strings::<Utf8Type>(column, rows).map_err(no_text)?),
         _ => {
-            let text = text::<Utf8Type>(column, rows).map_err(no_text)?;
+            let text = byte_strings::<Utf8Type>(column, rows).map_err(no_text)?;
             Arc::new(StringViewArray::from(&text))
         }
     })
@@ -234,18 +236,19 @@ fn to_strings(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<Ar
 
 fn to_binary(column: &BlockColumn<'_>, rows: usize, field: &Field) -> Result<ArrayRef> {
     Ok(match field.data_type() {
-        DataType::LargeBinary => Arc::new(text::<LargeBinaryType>(column, rows)?),
-        DataType::Binary => Arc::new(text::<BinaryType>(column, rows)?),
-        _ => Arc::new(BinaryViewArray::from(&text::<BinaryType>(column, rows)?)),
+        DataType::LargeBinary => Arc::new(byte_strings::<LargeBinaryType>(column, rows)?),
+        DataType::Binary => Arc::new(byte_strings::<BinaryType>(column, rows)?),
+        _ => Arc::new(BinaryViewArray::from(&byte_strings::<BinaryType>(column, rows)?)),
     })
 }
 
 /// The byte strings of a column, which are checked together if they have to be text.
-fn text<T>(column: &BlockColumn<'_>, rows: usize) -> Result<GenericByteArray<T>, ArrowError>
+fn byte_strings<T>(column: &BlockColumn<'_>, rows: usize) -> Result<GenericByteArray<T>, ArrowError>
 where
     T: ByteArrayType<Offset: TryFrom<u32> + Default>,
 {
-    let no_strings = || ArrowError::InvalidArgumentError("it has no byte strings".to_owned());
+    let no_strings =
+        || ArrowError::InvalidArgumentError("its byte strings are too long, or none".to_owned());
     let (ends, _) = column.values.as_chunks();
     let starts = iter::once(0).chain(ends.iter().map(|end| u32::from_le_bytes(*end)));
     let offsets: Vec<T::Offset> =

@@ -34,6 +34,11 @@ impl Replaced {
         }
     }
 
+    /// Whether an operator above may rely on the order of the rows.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.rows_shape().is_some_and(|shape| shape.in_order)
+    }
+
     /// Returns the shape of rows; nothing for states.
     pub(crate) fn rows_shape(&self) -> Option<&RowsShape> {
         match self {
@@ -59,6 +64,9 @@ pub(crate) struct RowsShape {
     pub(crate) table_schema: SchemaRef,
     /// Its columns that are in the files.
     pub(crate) file_columns: usize,
+    /// Whether the scan declares an order, or has to keep that of its files. An operator above may
+    /// rely on it although the key is no output.
+    pub(crate) in_order: bool,
 }
 
 /// The work of a [`PushdownExec`].

@@ -66,9 +66,9 @@ pub(crate) fn partition_stream(
             }
         }
     });
-    let is_ordered = exec.properties().output_ordering().is_some();
     // Rows in an order come from one drive after the other.
-    let lists = by_drive(units, |unit: &PlannedUnit| if is_ordered { 0 } else { unit.drive });
+    let in_order = pushed.replaced.keeps_order();
+    let lists = by_drive(units, |unit: &PlannedUnit| if in_order { 0 } else { unit.drive });
     let batches = stream::select_all(lists.into_iter().map(|units| {
         let run = Arc::clone(&run);
         stream::iter(units)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests each reason to keep a scan.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::physical_plan::execute_stream;
+use futures::StreamExt;
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType};
 use nearscan_drive::{Capabilities, Drives};
 use nearscan_optimizer::{KeepReason, Kept, quarantine};
@@ -11,8 +13,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use rstest::rstest;
 
 use crate::{
-    bench::{Bench, Facts, pushed},
-    drive::Fake,
+    bench::{Bench, Facts, plan_of, pushed},
+    drive::{Act, Fake},
     files,
 };
 
@@ -102,7 +104,7 @@ async fn type_that_differs_in_a_file() {
 }
 
 /// Two drives, each with one of the files `a.parquet` and `b.parquet` of the table `both`.
-fn two_drives(second: Fake) -> (Bench, Arc<Fake>) {
+fn two_drives(second: Fake, order: &str) -> (Bench, Arc<Fake>) {
     let first = Arc::new(Fake::new(Capabilities::of_scan_kernel()));
     let second = Arc::new(second);
     first.keep_file("a.parquet");
@@ -114,10 +116,11 @@ fn two_drives(second: Fake) -> (Bench, Arc<Fake>) {
     let folder = bench.path("both");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["a.parquet", "b.parquet"] {
-        files::write(&folder.join(name), &files::orders(100), files::usual());
+        let properties = files::usual().set_max_row_group_row_count(Some(25));
+        files::write(&folder.join(name), &files::orders(100), properties);
     }
     let bench = bench.sql(format!(
-        "CREATE EXTERNAL TABLE both STORED AS PARQUET LOCATION '{}/'",
+        "CREATE EXTERNAL TABLE both STORED AS PARQUET{order} LOCATION '{}/'",
         folder.display()
     ));
     (bench.set("datafusion.execution.target_partitions", "1"), second)
@@ -127,18 +130,46 @@ fn two_drives(second: Fake) -> (Bench, Arc<Fake>) {
 async fn second_drive_that_refuses_says_why_its_units_stay() {
     let mut capabilities = Capabilities::of_scan_kernel();
     capabilities.physical_types.clear();
-    let (bench, _) = two_drives(Fake::new(capabilities));
+    let (bench, _) = two_drives(Fake::new(capabilities), "");
     let (count, kept) = bench.units_kept("SELECT sum(o_custkey) FROM both").await;
-    assert_eq!(count, 1);
+    assert_eq!(count, 4);
     is(&kept, KeepReason::Type, "column o_custkey: Int32");
 }
 
+/// Statements over [`two_drives`] of one partition, and whether an order that the table declares
+/// keeps the second drive waiting for the first.
+#[rstest]
+#[case::states("", "SELECT sum(o_custkey) FROM both", false)]
+#[case::rows("", "SELECT o_orderkey FROM both WHERE o_custkey >= 0", false)]
+#[case::states_of_ordered(" WITH ORDER (o_orderkey)", "SELECT sum(o_custkey) FROM both", false)]
+#[case::ordered(
+    " WITH ORDER (o_orderkey)",
+    "SELECT o_orderkey FROM both WHERE o_custkey >= 0",
+    true
+)]
+#[case::ordered_without_its_key(
+    " WITH ORDER (o_orderkey)",
+    "SELECT o_custkey FROM both WHERE o_custkey >= 0",
+    true
+)]
 #[tokio::test]
-async fn units_of_two_drives_run_at_both_from_one_partition() {
-    let (bench, second) = two_drives(Fake::new(Capabilities::of_scan_kernel()));
-    let run = bench.check("SELECT sum(o_custkey) FROM both").await;
-    assert_eq!((run.metric("units_drive"), run.metric("units_cpu")), (2, 0));
-    assert_eq!((bench.drive.row_groups().len(), second.row_groups().len()), (1, 1));
+async fn second_drive_waits_for_the_first_only_if_rows_are_in_order(
+    #[case] order: &str,
+    #[case] sql: &str,
+    #[case] waits: bool,
+) {
+    let (bench, second) = two_drives(Fake::new(Capabilities::of_scan_kernel()), order);
+    for row_group in 0..4 {
+        bench.drive.on(row_group, Act::Hang);
+    }
+    let session = bench.pushing().await;
+    let plan = plan_of(&session, sql).await;
+    let mut rows = execute_stream(plan, session.task_ctx()).unwrap();
+    drop(tokio::time::timeout(Duration::from_millis(50), rows.next()).await);
+    assert_eq!(bench.drive.row_groups().len(), 3);
+    assert_eq!(second.row_groups().is_empty(), waits);
+    drop(rows);
+    bench.drive.stop();
 }
 
 #[rstest]
