@@ -59,21 +59,44 @@ impl Buffers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The smallest kept buffer that is large enough; if there is none, the largest one is freed,
-    /// which the next one takes the place of.
+    /// The smallest kept buffer that is large enough, and no larger than twice the bytes: what is
+    /// in use is not much more than what was asked for. If there is none, the largest one of those
+    /// that are too small is freed, which the next one takes the place of.
     fn find(&self, length: usize) -> Option<Vec<u8>> {
         let mut kept = self.lock();
-        let fits = kept.buffers.iter().enumerate().filter(|(_, buffer)| buffer.len() >= length);
-        let best = fits.min_by_key(|(_, buffer)| buffer.len());
-        let best = best.or_else(|| kept.buffers.iter().enumerate().max_by_key(|(_, it)| it.len()));
-        let index = best.map(|(index, _)| index)?;
-        let memory = kept.buffers.swap_remove(index);
-        kept.bytes -= memory.len();
-        if memory.len() < length {
-            kept.all_bytes -= memory.len();
-            return None;
+        let sizes = || kept.buffers.iter().enumerate().map(|(index, buffer)| (buffer.len(), index));
+        let fitting = sizes().filter(|(size, _)| (length..=2 * length).contains(size)).min();
+        if let Some((_, index)) = fitting {
+            return Some(kept.take(index));
         }
-        Some(memory)
+        if let Some((size, index)) = sizes().filter(|(size, _)| *size < length).max() {
+            drop(kept.take(index));
+            kept.all_bytes -= size;
+        }
+        None
+    }
+}
+
+impl Kept {
+    fn take(&mut self, index: usize) -> Vec<u8> {
+        let memory = self.buffers.swap_remove(index);
+        self.bytes -= memory.len();
+        memory
+    }
+
+    /// Keeps a buffer, in the place of larger ones if there is no room, or frees it.
+    fn put(&mut self, memory: Vec<u8>) {
+        while self.bytes + memory.len() > KEPT_BYTES_MAX {
+            let largest = self.buffers.iter().enumerate().max_by_key(|(_, buffer)| buffer.len());
+            let Some((index, _)) = largest.filter(|(_, largest)| largest.len() > memory.len())
+            else {
+                self.all_bytes -= memory.len();
+                return;
+            };
+            self.all_bytes -= self.take(index).len();
+        }
+        self.bytes += memory.len();
+        self.buffers.push(memory);
     }
 }
 
@@ -97,14 +120,8 @@ impl AsRef<[u8]> for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let mut kept = self.pool.lock();
-        let bytes = kept.bytes + self.memory.len();
-        if bytes <= KEPT_BYTES_MAX {
-            kept.bytes = bytes;
-            kept.buffers.push(std::mem::take(&mut self.memory));
-        } else {
-            kept.all_bytes -= self.memory.len();
-        }
+        let memory = std::mem::take(&mut self.memory);
+        self.pool.lock().put(memory);
     }
 }
 
@@ -138,6 +155,25 @@ mod tests {
         let large = buffers.take(2 * KEPT_BYTES_MAX);
         drop(large);
         assert!(buffers.0.lock().unwrap().bytes <= KEPT_BYTES_MAX);
+    }
+
+    #[test]
+    fn buffer_of_more_than_twice_the_bytes_is_left_for_larger_requests() {
+        let buffers = Buffers::default();
+        let large = buffers.take(100);
+        let start = large.as_ref().as_ptr();
+        drop(large);
+        assert_ne!(buffers.take(49).as_ref().as_ptr(), start);
+        assert_eq!(buffers.take(90).as_ref().as_ptr(), start);
+    }
+
+    #[test]
+    fn small_buffer_takes_the_place_of_a_large_one_in_a_full_pool() {
+        let buffers = Buffers::default();
+        let small = buffers.take(10);
+        drop(buffers.take(KEPT_BYTES_MAX));
+        drop(small);
+        assert_eq!(buffers.all_bytes(), 10);
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub(crate) struct Shared {
     pub(crate) memory: Memory,
 }
 
-/// Memory that jobs leave for the next ones.
+/// Memory that jobs leave for the next ones: up to 32 MiB of each kind, for as long as the drive is
+/// there. It is not charged to queries.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     /// For chunks as they are in their file.
