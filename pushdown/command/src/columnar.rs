@@ -313,8 +313,8 @@ impl Pending {
     }
 
     /// Appends numbers as `encode` writes them, which says too whether one fits its width. Null
-    /// rows hold zero. There is no end of the loop but the last number, so it is a vector
-    /// instruction where the encoding allows it.
+    /// rows hold zero. The loop does not stop at a number that does not fit, so that the compiler
+    /// can vectorize it.
     fn numbers<T: Copy + Default, const BYTES: usize>(
         &mut self,
         values: &[T],

@@ -50,7 +50,8 @@ pub trait Drive: Send + Sync + Debug {
     /// the media.
     fn locate(&self, file: &FileRef) -> Placement;
 
-    /// Returns its current rates and load.
+    /// Returns its rates and load, as they are or were a moment ago: a drive that is far away need
+    /// not be asked for each query.
     fn snapshot(&self) -> CostSnapshot;
 
     /// Starts the work of one query.

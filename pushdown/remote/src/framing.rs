@@ -8,10 +8,11 @@ use crate::protocol::MESSAGE_HEAD_BYTES;
 
 /// A message with what is before it.
 pub(crate) fn framed(message: &impl Message) -> Bytes {
-    let bytes = message.encode_to_vec();
-    let mut framed = BytesMut::with_capacity(MESSAGE_HEAD_BYTES + bytes.len());
-    put_head(&mut framed, bytes.len());
-    framed.put_slice(&bytes);
+    let length = message.encoded_len();
+    let mut framed = BytesMut::with_capacity(MESSAGE_HEAD_BYTES + length);
+    put_head(&mut framed, length);
+    // There is room for all of it.
+    drop(message.encode(&mut framed));
     framed.freeze()
 }
 

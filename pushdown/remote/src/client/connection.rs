@@ -429,6 +429,7 @@ async fn seek(shared: &Shared, lost: &Connection, reason: String) -> Option<Arc<
                 let is_same = opened.identity.uuid == shared.identity.uuid
                     && opened.capabilities == shared.capabilities;
                 if is_same {
+                    shared.note(opened.snapshot);
                     let connection = opened.connection;
                     let next = State::Connected(Arc::clone(&connection));
                     return shared.set(next).then_some(connection);

@@ -298,6 +298,7 @@ impl FlightService for Service {
         &self,
         _: Request<Streaming<FlightData>>,
     ) -> Result<Response<Self::DoExchangeStream>, Status> {
+        // `uncopied.rs` answers them, by `Service::exchange`.
         Err(Status::internal("exchanges are answered before they come here"))
     }
 

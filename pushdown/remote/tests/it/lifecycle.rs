@@ -37,6 +37,17 @@ fn remote_drive_has_identity_and_capabilities_of_its_drive() {
 }
 
 #[test]
+fn snapshot_is_asked_for_again_once_it_is_old() {
+    let (_emulator, served) = served("");
+    let drive = served.connect();
+    // A slow machine may let one become old between two calls, but not each time.
+    assert!((0..50).any(|_| drive.snapshot().id == drive.snapshot().id));
+    let before = drive.snapshot().id;
+    std::thread::sleep(Duration::from_millis(60));
+    assert!(drive.snapshot().id > before);
+}
+
+#[test]
 fn remote_completion_has_the_bytes_and_time_of_the_local_one() {
     let (emulator, served) = served("");
     let drive = served.connect();
