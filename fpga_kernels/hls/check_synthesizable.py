@@ -4,10 +4,11 @@
     check_synthesizable.py scan/scan_top.cpp ...     checks kernels
     check_synthesizable.py --samples samples         checks that every rule refuses its sample
 
-The kernels are parsed as the synthesis tool sees them: `__VITIS_HLS__` is defined and the vendor's
-headers are stand-ins with names only (`samples/vendor`). Nothing is synthesised: a kernel that
-passes can still miss its interval, its clock or the part. Every function of the kernel's own files
-is checked, called or not.
+Beside what the tool refuses there are rules about what it takes and runs more slowly than the time
+model says: `check_pipelines.py` and `check_ports.py`.
+
+Nothing is synthesised: a kernel that passes can still miss its interval, its clock or the part.
+Every function of the kernel's own files is checked, called or not (`syntax_tree.py`).
 
 A sample is a file `RULE.cpp` that breaks the rule of that name on lines that end in `// refused`.
 """
@@ -15,25 +16,24 @@ A sample is a file `RULE.cpp` that breaks the rule of that name on lines that en
 import argparse
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections import Counter
 
 from clang import cindex
-from clang.cindex import Cursor, CursorKind, StorageClass, TokenKind, TypeKind
+from clang.cindex import Cursor, CursorKind, StorageClass, TypeKind
 
-HERE = pathlib.Path(__file__).resolve().parent
-# Stand-ins for headers that are not ours: the vendor's, and one of the C library's for a sample.
-VENDOR = HERE / "samples" / "vendor"
-LIBC = HERE / "samples" / "libc"
+from check_pipelines import PIPELINE_RULES, find_broken_pipelines
+from check_ports import PORT_RULES, find_missing_ports
+from syntax_tree import (
+    FUNCTIONS,
+    HERE,
+    LOOPS,
+    VENDOR,
+    Tree,
+    has_static_bound,
+    is_constexpr,
+    pragma,
+)
 
-FUNCTIONS = {
-    CursorKind.FUNCTION_DECL,
-    CursorKind.CXX_METHOD,
-    CursorKind.CONSTRUCTOR,
-    CursorKind.DESTRUCTOR,
-    CursorKind.CONVERSION_FUNCTION,
-    CursorKind.FUNCTION_TEMPLATE,
-}
-LOOPS = {CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT}
 EXCEPTIONS = {CursorKind.CXX_THROW_EXPR, CursorKind.CXX_TRY_STMT, CursorKind.CXX_CATCH_STMT}
 MEMORY = {"malloc", "calloc", "realloc", "free", "aligned_alloc"}
 # Functions of the C library that a kernel may call: the tool turns them into copies.
@@ -56,6 +56,8 @@ RULES = {
     "inline_assembly": "assembly",
     "goto_statement": "a jump",
     "parse_error": "what a compiler refuses",
+    **PIPELINE_RULES,
+    **PORT_RULES,
 }
 
 
@@ -69,49 +71,42 @@ class Finding:
         self.detail = detail
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {RULES[self.rule]}: {self.detail} [{self.rule}]"
+        place = pathlib.Path(self.path).resolve()
+        if place.is_relative_to(HERE):
+            place = place.relative_to(HERE)
+        return f"{place}:{self.line}: {RULES[self.rule]}: {self.detail} [{self.rule}]"
 
 
 class Checker:
     """Walks one translation unit and collects what breaks a rule."""
 
     def __init__(self, source: pathlib.Path) -> None:
-        arguments = ["-x", "c++", "-std=c++14", "-D__VITIS_HLS__"]
-        for folder in (VENDOR, LIBC, HERE):
-            arguments += ["-I", str(folder)]
-        self.root = source.resolve().parent
-        self.unit = cindex.Index.create().parse(str(source), args=arguments + system_includes())
+        self.tree = Tree(source)
         self.findings: list[Finding] = []
         self.calls: dict[str, set[str]] = {}
         self.named: dict[str, Cursor] = {}
 
     def run(self) -> list[Finding]:
         """Gives the findings, each once, in the order of their places."""
-        for diagnostic in self.unit.diagnostics:
+        for diagnostic in self.tree.unit.diagnostics:
             if diagnostic.severity >= cindex.Diagnostic.Error:
                 self.report_diagnostic(diagnostic)
-        for cursor in self.unit.cursor.get_children():
-            if self.is_ours(cursor):
+        for cursor in self.tree.unit.cursor.get_children():
+            if self.tree.is_ours(cursor):
                 self.walk(cursor, None, None)
         self.check_recursion()
+        for find in (find_broken_pipelines, find_missing_ports):
+            for rule, cursor, detail in find(self.tree):
+                self.report(rule, cursor, detail)
         unique = {str(finding): finding for finding in self.findings}
         return sorted(unique.values(), key=lambda finding: (finding.path, finding.line))
 
     def report_diagnostic(self, diagnostic: cindex.Diagnostic) -> None:
-        finding = Finding("parse_error", self.unit.cursor, diagnostic.spelling)
+        finding = Finding("parse_error", self.tree.unit.cursor, diagnostic.spelling)
         if diagnostic.location.file:
             finding.path = diagnostic.location.file.name
             finding.line = diagnostic.location.line
         self.findings.append(finding)
-
-    def is_ours(self, cursor: Cursor) -> bool:
-        """Whether it stands in a file of the kernels, not in the vendor's or the system's."""
-        if not cursor.location.file:
-            return False
-        path = pathlib.Path(cursor.location.file.name).resolve()
-        if path.is_relative_to(VENDOR) or path.is_relative_to(LIBC):
-            return False
-        return path.is_relative_to(HERE) or path.is_relative_to(self.root)
 
     def report(self, rule: str, cursor: Cursor, detail: str) -> None:
         self.findings.append(Finding(rule, cursor, detail))
@@ -139,7 +134,7 @@ class Checker:
     def check_loop(self, cursor: Cursor, parent: Cursor | None) -> None:
         if parent is None or parent.kind != CursorKind.LABEL_STMT:
             self.report("unlabelled_loop", cursor, "no label before it")
-        if not has_static_bound(cursor) and not has_trip_count(cursor):
+        if not has_static_bound(cursor) and pragma(cursor, "LOOP_TRIPCOUNT") is None:
             self.report("unbounded_loop", cursor, "neither is there")
 
     def check_types(self, cursor: Cursor) -> None:
@@ -197,7 +192,7 @@ class Checker:
             return
         if called.spelling in MEMORY:
             self.report("allocation", cursor, called.spelling)
-        elif not self.is_ours(called) and not is_vendor(called) and not is_builtin(called):
+        elif not self.tree.is_ours(called) and not is_vendor(called) and not is_builtin(called):
             if called.spelling not in LIBRARY and not in_standard_library(called):
                 self.report("system_call", cursor, called.spelling)
         if function is not None:
@@ -225,13 +220,6 @@ class Checker:
                 self.report("recursion", self.named[start], self.named[start].spelling)
 
 
-def system_includes() -> list[str]:
-    """Where the compiler's own headers are: the package brings the parser alone."""
-    folders = sorted(pathlib.Path("/usr/lib").glob("gcc/*/*/include"), reverse=True)
-    folders += sorted(pathlib.Path("/usr/lib").glob("llvm-*/lib/clang/*/include"), reverse=True)
-    return [argument for folder in folders[:1] for argument in ("-isystem", str(folder))]
-
-
 def is_function_value(cursor: Cursor | None) -> bool:
     """Whether an expression is a function or points to one."""
     if cursor is None:
@@ -240,16 +228,6 @@ def is_function_value(cursor: Cursor | None) -> bool:
     if kind.kind == TypeKind.POINTER:
         kind = kind.get_pointee().get_canonical()
     return kind.kind in (TypeKind.FUNCTIONPROTO, TypeKind.FUNCTIONNOPROTO)
-
-
-def is_constexpr(function: Cursor) -> bool:
-    """Whether the compiler evaluates it: what is in it becomes a constant, not hardware."""
-    for token in function.get_tokens():
-        if token.spelling == "constexpr":
-            return True
-        if token.spelling in ("(", "{"):
-            return False
-    return False
 
 
 def is_vendor(cursor: Cursor) -> bool:
@@ -285,89 +263,23 @@ def outlives_call(cursor: Cursor) -> bool:
     return not declared.is_const_qualified()
 
 
-def own_parts(loop: Cursor) -> Iterator[Cursor]:
-    """What belongs to a loop's head: all of its children but the body."""
-    children = list(loop.get_children())
-    return iter(children[:-1] if loop.kind != CursorKind.DO_STMT else children[1:])
-
-
-def is_constant(cursor: Cursor) -> bool:
-    """Whether an expression is built from literals and constants alone."""
-    allowed = {
-        CursorKind.INTEGER_LITERAL,
-        CursorKind.UNEXPOSED_EXPR,
-        CursorKind.PAREN_EXPR,
-        CursorKind.BINARY_OPERATOR,
-        CursorKind.CXX_STATIC_CAST_EXPR,
-        CursorKind.TYPE_REF,
-        CursorKind.NAMESPACE_REF,
-    }
-    if cursor.kind == CursorKind.DECL_REF_EXPR:
-        target = cursor.referenced
-        return target is not None and target.type.is_const_qualified()
-    return cursor.kind in allowed and all(is_constant(part) for part in cursor.get_children())
-
-
-def operator_of(cursor: Cursor) -> str:
-    """The operator of a binary expression: the first punctuation behind its left side."""
-    left = next(cursor.get_children())
-    for token in cursor.get_tokens():
-        is_behind = token.extent.start.offset >= left.extent.end.offset
-        if is_behind and token.kind == TokenKind.PUNCTUATION and token.spelling not in "()":
-            return token.spelling
-    return ""
-
-
-def has_static_bound(loop: Cursor) -> bool:
-    """Whether it is `for (int i = ...; i < CONSTANT [&& ...]; ...)`."""
-    if loop.kind != CursorKind.FOR_STMT:
-        return False
-    conditions = [part for part in own_parts(loop) if part.kind == CursorKind.BINARY_OPERATOR]
-    return any(bounds(condition) for condition in conditions)
-
-
-def bounds(condition: Cursor) -> bool:
-    """Whether a condition ends when a counter reaches a constant."""
-    parts = list(condition.get_children())
-    if condition.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR) and len(parts) == 1:
-        return bounds(parts[0])
-    if condition.kind != CursorKind.BINARY_OPERATOR or len(parts) != 2:
-        return False
-    operator = operator_of(condition)
-    if operator == "&&":
-        return any(bounds(part) for part in parts)
-    return operator in ("<", "<=", ">", ">=", "!=") and is_constant(parts[1])
-
-
-def has_trip_count(loop: Cursor) -> bool:
-    """Whether `#pragma HLS LOOP_TRIPCOUNT` stands first in its body, before any loop inside."""
-    body = list(loop.get_children())
-    block = body[0] if loop.kind == CursorKind.DO_STMT else body[-1]
-    if block.kind != CursorKind.COMPOUND_STMT:
-        return False
-    statements = list(block.get_children())
-    end = statements[0].extent.start.offset if statements else block.extent.end.offset
-    spellings = []
-    for token in block.get_tokens():
-        if token.extent.start.offset >= end:
-            break
-        spellings.append(token.spelling)
-    return "LOOP_TRIPCOUNT" in spellings
-
-
-def check_kernels(sources: list[str]) -> int:
-    """Prints the findings; gives the exit status."""
-    findings: list[Finding] = []
+def check_kernels(sources: list[str], expected: dict[str, int]) -> int:
+    """Prints the findings, each once, and how many there are of each rule; gives the exit status:
+    0 if these are as many as expected."""
+    findings: dict[str, Finding] = {}
     functions = 0
     for source in sources:
         checker = Checker(pathlib.Path(source))
-        findings.extend(checker.run())
+        findings.update({str(finding): finding for finding in checker.run()})
         functions += len(checker.named)
     for finding in findings:
         print(finding)
+    counts = Counter(finding.rule for finding in findings.values())
+    for rule, count in sorted(counts.items()):
+        print(f"{rule}: {count}")
     # A parser that saw nothing has found nothing either.
     print(f"{functions} functions, {len(findings)} findings")
-    return 1 if findings or functions == 0 else 0
+    return 1 if counts != Counter(expected) or functions == 0 else 0
 
 
 def check_samples(folder: pathlib.Path) -> int:
@@ -395,10 +307,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", nargs="*", help="top files of kernels")
     parser.add_argument("--samples", type=pathlib.Path, help="a folder of samples")
+    parser.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="RULE=N",
+        help="findings of a rule that are known; a smaller number is an error too",
+    )
     arguments = parser.parse_args()
     if arguments.samples is not None:
         return check_samples(arguments.samples)
-    return check_kernels(arguments.sources)
+    known = [expected.partition("=") for expected in arguments.expect]
+    return check_kernels(arguments.sources, {rule: int(count) for rule, _, count in known})
 
 
 if __name__ == "__main__":

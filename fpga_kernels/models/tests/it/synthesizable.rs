@@ -29,11 +29,21 @@ const KERNELS: &[&str] = &[
     "fast/array_merge_top.cpp",
 ];
 
+/// Loops that do not run as the time model says, by rule. They are being mended: a number that is
+/// smaller than this has to be put here, and no rule that is not here may be broken.
+const KNOWN: &[&str] = &[
+    "--expect=inner_loop=12",
+    "--expect=memory_ports=35",
+    "--expect=several_readers=7",
+    "--expect=unpipelined_loop=69",
+    "--expect=variable_unroll=5",
+];
+
 #[test]
-fn kernels_use_nothing_that_synthesis_refuses() {
-    let name = "synthesizable::kernels_use_nothing_that_synthesis_refuses";
-    if let Some(report) = check(name, KERNELS) {
-        assert!(report.contains("0 findings"), "{report}");
+fn kernels_break_no_rule_of_synthesis_but_the_known_ones_about_pipelines() {
+    let name = "synthesizable::kernels_break_no_rule_of_synthesis_but_the_known_ones_about_pipelines";
+    if let Some(report) = check(name, &[KERNELS, KNOWN].concat()) {
+        assert!(report.contains("128 findings"), "{report}");
     }
 }
 

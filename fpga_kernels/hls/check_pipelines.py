@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds loops that cannot begin an iteration every cycle, although the time model says so.
+
+A pipelined loop begins one iteration after the other only if all loops that an iteration reaches
+are unrolled, which needs bounds that do not vary. A loop without a pragma is run as the tool
+likes, so a loop that the time model counts has to say that it is pipelined.
+"""
+
+from collections.abc import Iterator
+
+from clang.cindex import Cursor, CursorKind, TypeKind
+
+from syntax_tree import (
+    LOOPS,
+    Tree,
+    body_of,
+    has_static_bound,
+    is_stream,
+    place_of,
+    pragma,
+    pragmas_of,
+)
+
+PIPELINE_RULES = {
+    "inner_loop": "a pipelined loop that reaches a loop which cannot be unrolled",
+    "variable_unroll": "a loop that is to be unrolled, and whose bound varies",
+    "unpipelined_loop": "an innermost loop that is neither pipelined nor unrolled",
+    "several_readers": "a variable of a dataflow region that several processes use",
+}
+
+Broken = tuple[str, Cursor, str]
+
+
+def find_broken_pipelines(tree: Tree) -> Iterator[Broken]:
+    """Each rule that is broken, where, and by what."""
+    pipelined_below: set[tuple[str, int, int]] = set()
+    loops = [cursor for cursor in tree.own() if cursor.kind in LOOPS]
+    for loop in loops:
+        if is_pipelined(loop):
+            yield from inner_loops(tree, loop)
+            pipelined_below.update(place_of(inner) for inner in tree.reached(loop))
+        if is_unrolled(loop) and not has_static_bound(loop):
+            yield "variable_unroll", loop, "it has no static bound"
+    for loop in loops:
+        if place_of(loop) not in pipelined_below:
+            yield from unpipelined(tree, loop)
+    for cursor in tree.own():
+        if cursor.kind == CursorKind.COMPOUND_STMT and ["DATAFLOW"] in pragmas_of(cursor):
+            yield from shared_variables(cursor)
+
+
+def is_pipelined(loop: Cursor) -> bool:
+    """Whether it says that an iteration begins before the one before has ended."""
+    words = pragma(loop, "PIPELINE")
+    return words is not None and words != ["off"]
+
+
+def is_unrolled(loop: Cursor) -> bool:
+    """Whether it says that all iterations are hardware of their own."""
+    return pragma(loop, "UNROLL") == []
+
+
+def name_of(cursor: Cursor) -> str:
+    """The file and the line."""
+    file, line, _ = place_of(cursor)
+    return f"{file.rsplit('/', 1)[-1]}:{line}"
+
+
+def inner_loops(tree: Tree, loop: Cursor) -> Iterator[Broken]:
+    """Loops that a pipelined one reaches and that cannot be unrolled."""
+    varying = [inner for inner in tree.reached(loop) if not has_static_bound(inner)]
+    if varying:
+        named = ", ".join(sorted({name_of(inner) for inner in varying}))
+        yield "inner_loop", loop, f"it reaches {named}"
+
+
+def unpipelined(tree: Tree, loop: Cursor) -> Iterator[Broken]:
+    """An innermost loop without a word about its pipeline."""
+    is_said = pragma(loop, "PIPELINE") is not None or pragma(loop, "UNROLL") is not None
+    if not is_said and all(is_unrolled(inner) for inner in tree.reached(loop)):
+        yield "unpipelined_loop", loop, "neither PIPELINE nor UNROLL"
+
+
+def shared_variables(region: Cursor) -> Iterator[Broken]:
+    """Variables of a dataflow region that are no streams and that several processes use."""
+    users: dict[str, list[Cursor]] = {}
+    for process, copies in processes_of(region, 1):
+        for path, first in paths_of(process):
+            users.setdefault(path, []).extend([first] * copies)
+    for path, uses in users.items():
+        if len(uses) > 1:
+            yield "several_readers", uses[0], f"{path} goes to {len(uses)} processes"
+
+
+def processes_of(block: Cursor, copies: int) -> Iterator[tuple[Cursor, int]]:
+    """The calls that are the processes of a region, with how often each is there."""
+    for statement in block.get_children():
+        if statement.kind == CursorKind.LABEL_STMT:
+            statement = next(statement.get_children())
+        if statement.kind == CursorKind.CALL_EXPR:
+            yield statement, copies
+        elif statement.kind in LOOPS and is_unrolled(statement):
+            # How often does not matter, only that it is more than once.
+            yield from processes_of(body_of(statement), 2 * copies)
+        elif statement.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.COMPOUND_STMT):
+            yield from processes_of(statement, copies)
+
+
+def paths_of(process: Cursor) -> Iterator[tuple[str, Cursor]]:
+    """The variables among a call's arguments, each with the fields that lead to what is handed
+    over; each once."""
+    seen: set[str] = set()
+    for argument in process.get_arguments():
+        found = path_of(argument)
+        if found is not None and found[0] not in seen and not is_stream(argument.type):
+            seen.add(found[0])
+            yield found
+
+
+def path_of(cursor: Cursor) -> tuple[str, Cursor] | None:
+    """The variable of an expression with its fields; an element stands for its array."""
+    if cursor.kind == CursorKind.DECL_REF_EXPR:
+        target = cursor.referenced
+        is_variable = target is not None and target.kind in (
+            CursorKind.VAR_DECL,
+            CursorKind.PARM_DECL,
+        )
+        is_literal = is_variable and target.type.get_canonical().kind in SCALARS
+        return (cursor.spelling, cursor) if is_variable and not is_literal else None
+    parts = list(cursor.get_children())
+    if cursor.kind == CursorKind.MEMBER_REF_EXPR and parts:
+        inner = path_of(parts[0])
+        return None if inner is None else (f"{inner[0]}.{cursor.spelling}", inner[1])
+    passed_on = (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR, CursorKind.UNARY_OPERATOR)
+    if cursor.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR or (cursor.kind in passed_on and parts):
+        return path_of(parts[0])
+    return None
+
+
+# Numbers are copied to each process.
+SCALARS = {
+    TypeKind.BOOL,
+    TypeKind.INT,
+    TypeKind.UINT,
+    TypeKind.LONG,
+    TypeKind.ULONG,
+    TypeKind.USHORT,
+    TypeKind.UCHAR,
+    TypeKind.SHORT,
+    TypeKind.SCHAR,
+}

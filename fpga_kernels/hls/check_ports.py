@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds pipelined loops whose iterations need more ports of a memory than it has.
+
+A memory on chip has two ports, or one if BIND_STORAGE says so. An iteration that reads and writes
+it more often waits, unless ARRAY_PARTITION makes several memories or registers of the array.
+
+What is counted are the accesses of one iteration, with what it calls and with the loops in it
+unrolled: the same element read twice once, an element of an unrolled loop's own as often as that
+loop runs, and of two branches the one with more. Arrays of so few elements that the tool makes
+registers of them, constants, and streams are no memories. An index is not evaluated: two of them
+that differ in their text are two elements.
+"""
+
+import ctypes
+import re
+from collections.abc import Iterator
+
+from clang import cindex
+from clang.cindex import Cursor, CursorKind, TypeKind
+
+from syntax_tree import (
+    FUNCTIONS,
+    LOOPS,
+    Tree,
+    below,
+    body_of,
+    has_static_bound,
+    is_stream,
+    own_parts,
+    place_of,
+    pragma,
+)
+
+PORT_RULES = {"memory_ports": "a pipelined loop that needs more ports than a memory has"}
+
+# Elements of an array of which the tool makes registers unasked.
+REGISTERS_MAX = 4
+# Ports of a memory unless BIND_STORAGE says another type.
+PORTS = 2
+# How often a loop whose bound varies is counted: more than once.
+VARYING = 2
+
+ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
+
+# The accesses of an iteration: to which array, by which text, and how often.
+Accesses = dict[str, dict[str, int]]
+# What stands for a parameter: the array of the argument.
+Names = dict[tuple[str, int, int], Cursor]
+
+
+def find_missing_ports(tree: Tree) -> Iterator[tuple[str, Cursor, str]]:
+    """Each pipelined loop that needs more ports than a memory has, and of which memory."""
+    memories = Memories(tree)
+    for loop in tree.own():
+        if loop.kind not in LOOPS:
+            continue
+        words = pragma(loop, "PIPELINE")
+        if words is None or words == ["off"]:
+            continue
+        interval = int(words[-1]) if words[-1].isdigit() else 1
+        found = memories.accesses(body_of(loop), {}, [])
+        for array, texts in found.items():
+            count, ports = sum(texts.values()), memories.ports(array)
+            if count > ports * interval:
+                detail = f"{array} is accessed {count} times, it has {ports} ports"
+                yield "memory_ports", loop, detail
+
+
+class Memories:
+    """The arrays of a kernel, and the pragmas about them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.partitioned: dict[str, int | None] = {}
+        self.single: set[str] = set()
+        files = {place_of(cursor)[0] for cursor in tree.own()}
+        for file in files:
+            with open(file, encoding="utf-8") as text:
+                self.read_pragmas(text.read())
+
+    def read_pragmas(self, text: str) -> None:
+        """Notes what a file says about its arrays, by the last part of their names."""
+        for name, rest in re.findall(
+            r"#pragma HLS ARRAY_PARTITION variable\s*=\s*([\w.]+)(.*)", text
+        ):
+            factor = re.search(r"factor\s*=\s*(\d+)", rest)
+            self.partitioned[last(name)] = int(factor[1]) if factor else None
+        for name, rest in re.findall(
+            r"#pragma HLS BIND_STORAGE variable\s*=\s*([\w.]+)(.*)", text
+        ):
+            if "ram_1p" in rest:
+                self.single.add(last(name))
+
+    def ports(self, array: str) -> int:
+        """Accesses of an array in one cycle, at most."""
+        ports = 1 if array in self.single else PORTS
+        return ports * (self.partitioned.get(array) or 1)
+
+    def is_memory(self, array: Cursor) -> bool:
+        """Whether the tool makes a memory of it."""
+        declared = array.type.get_canonical()
+        if declared.kind != TypeKind.CONSTANTARRAY or is_stream(declared):
+            return False
+        length, element = 1, declared
+        while element.kind == TypeKind.CONSTANTARRAY:
+            length *= element.element_count
+            element = element.element_type.get_canonical()
+        is_whole = array.spelling in self.partitioned and self.partitioned[array.spelling] is None
+        is_constant = declared.is_const_qualified() or element.is_const_qualified()
+        return length > REGISTERS_MAX and not is_whole and not is_constant
+
+    def accesses(self, cursor: Cursor, names: Names, unrolled: list[Cursor]) -> Accesses:
+        """What `cursor` accesses, with what it calls; `unrolled` are the loops around it that
+        belong to the same iteration."""
+        kind = cursor.kind
+        if kind in (CursorKind.IF_STMT, CursorKind.CONDITIONAL_OPERATOR):
+            condition, *branches = list(cursor.get_children())
+            found = self.accesses(condition, names, unrolled)
+            return added(found, most(self.accesses(it, names, unrolled) for it in branches))
+        found: Accesses = {}
+        if kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+            array = array_of(cursor, names)
+            if array is not None and self.is_memory(array):
+                found = {array.spelling: {text_of(cursor): copies(cursor, unrolled)}}
+        if kind in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
+            found = self.written(cursor, names, unrolled)
+        inner = [*unrolled, cursor] if kind in LOOPS else unrolled
+        for child in cursor.get_children():
+            # The brackets further left belong to the same access.
+            is_base = kind == child.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR
+            if not is_base:
+                found = added(found, self.accesses(child, names, inner))
+        for body in self.tree.called(cursor):
+            block = next((it for it in body.get_children() if is_block(it)), None)
+            if block is not None and len(unrolled) < 16:
+                called = self.accesses(block, bound(cursor, body, names), unrolled)
+                found = added(found, called)
+        return found
+
+    def written(self, cursor: Cursor, names: Names, unrolled: list[Cursor]) -> Accesses:
+        """The write of an assignment to an element, beside the read that its left side is counted
+        as if the operator reads too."""
+        left = next(cursor.get_children())
+        if left.kind != CursorKind.ARRAY_SUBSCRIPT_EXPR:
+            return {}
+        array = array_of(left, names)
+        is_compound = cursor.kind == CursorKind.COMPOUND_ASSIGNMENT_OPERATOR
+        if array is None or not self.is_memory(array) or not is_compound:
+            return {}
+        return {array.spelling: {"write " + text_of(left): copies(left, unrolled)}}
+
+
+def last(name: str) -> str:
+    """The last part of a name with dots."""
+    return name.rsplit(".", 1)[-1]
+
+
+def is_block(cursor: Cursor) -> bool:
+    """Whether it is the body of a function."""
+    return cursor.kind == CursorKind.COMPOUND_STMT
+
+
+def text_of(cursor: Cursor) -> str:
+    """The tokens of an expression."""
+    return " ".join(token.spelling for token in cursor.get_tokens())
+
+
+def array_of(cursor: Cursor, names: Names) -> Cursor | None:
+    """The declaration of the array whose element an expression is."""
+    while cursor.kind in (
+        CursorKind.ARRAY_SUBSCRIPT_EXPR,
+        CursorKind.UNEXPOSED_EXPR,
+        CursorKind.PAREN_EXPR,
+    ):
+        cursor = next(cursor.get_children(), cursor.translation_unit.cursor)
+    if cursor.kind not in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR):
+        return None
+    target = cursor.referenced
+    return None if target is None else names.get(place_of(target), target)
+
+
+def bound(call: Cursor, body: Cursor, names: Names) -> Names:
+    """The arrays that the parameters of a called function stand for."""
+    parameters = [it for it in body.get_children() if it.kind == CursorKind.PARM_DECL]
+    arrays = [array_of(argument, names) for argument in call.get_arguments()]
+    pairs = zip(parameters, arrays, strict=False)
+    return {place_of(parameter): array for parameter, array in pairs if array is not None}
+
+
+def copies(access: Cursor, unrolled: list[Cursor]) -> int:
+    """How many elements an access is in one iteration: as many as the loops run whose counter or
+    whose own variables it names."""
+    named = {place_of(it.referenced) for it in below(access) if it.referenced is not None}
+    count = 1
+    for loop in unrolled:
+        own = {place_of(it) for it in below(loop) if it.kind == CursorKind.VAR_DECL}
+        if named & own:
+            count *= trips(loop)
+    return count
+
+
+def trips(loop: Cursor) -> int:
+    """How often a loop runs, if its counter goes from 0 by 1 to a constant."""
+    if not has_static_bound(loop):
+        return VARYING
+    for part in own_parts(loop):
+        if part.kind == CursorKind.BINARY_OPERATOR:
+            values = [value_of(it) for it in below(part)]
+            known = [value for value in values if value is not None and value > 0]
+            if known:
+                return max(known)
+    return VARYING
+
+
+def value_of(expression: Cursor) -> int | None:
+    """The value of a constant expression of integers."""
+    library = cindex.conf.lib
+    library.clang_Cursor_Evaluate.argtypes = [Cursor]
+    library.clang_Cursor_Evaluate.restype = ctypes.c_void_p
+    library.clang_EvalResult_getKind.argtypes = [ctypes.c_void_p]
+    library.clang_EvalResult_getAsLongLong.argtypes = [ctypes.c_void_p]
+    library.clang_EvalResult_getAsLongLong.restype = ctypes.c_longlong
+    library.clang_EvalResult_dispose.argtypes = [ctypes.c_void_p]
+    result = library.clang_Cursor_Evaluate(expression)
+    if not result:
+        return None
+    is_integer = library.clang_EvalResult_getKind(result) == 1
+    value = library.clang_EvalResult_getAsLongLong(result) if is_integer else None
+    library.clang_EvalResult_dispose(result)
+    return value
+
+
+def added(one: Accesses, other: Accesses) -> Accesses:
+    """Both accesses, each text once."""
+    total = {array: dict(texts) for array, texts in one.items()}
+    for array, texts in other.items():
+        known = total.setdefault(array, {})
+        for text, count in texts.items():
+            known[text] = max(known.get(text, 0), count)
+    return total
+
+
+def most(branches: Iterator[Accesses]) -> Accesses:
+    """For each array the accesses of the branch that has most of them."""
+    best: Accesses = {}
+    for branch in branches:
+        for array, texts in branch.items():
+            if sum(texts.values()) > sum(best.get(array, {}).values()):
+                best[array] = texts
+    return best
