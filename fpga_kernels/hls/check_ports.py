@@ -29,6 +29,7 @@ from syntax_tree import (
     own_parts,
     place_of,
     pragma,
+    text_of,
 )
 
 PORT_RULES = {"memory_ports": "a pipelined loop that needs more ports than a memory has"}
@@ -158,11 +159,6 @@ def last(name: str) -> str:
 def is_block(cursor: Cursor) -> bool:
     """Whether it is the body of a function."""
     return cursor.kind == CursorKind.COMPOUND_STMT
-
-
-def text_of(cursor: Cursor) -> str:
-    """The tokens of an expression."""
-    return " ".join(token.spelling for token in cursor.get_tokens())
 
 
 def array_of(cursor: Cursor, names: Names) -> Cursor | None:

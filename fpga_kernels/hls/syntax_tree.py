@@ -25,6 +25,7 @@ FUNCTIONS = {
     CursorKind.CONVERSION_FUNCTION,
     CursorKind.FUNCTION_TEMPLATE,
 }
+PARAMETER_OF_TEMPLATE = CursorKind.TEMPLATE_NON_TYPE_PARAMETER
 LOOPS = {CursorKind.FOR_STMT, CursorKind.WHILE_STMT, CursorKind.DO_STMT}
 
 
@@ -168,7 +169,8 @@ def is_constant(cursor: Cursor) -> bool:
     }
     if cursor.kind == CursorKind.DECL_REF_EXPR:
         target = cursor.referenced
-        return target is not None and target.type.is_const_qualified()
+        is_parameter = target is not None and target.kind == PARAMETER_OF_TEMPLATE
+        return is_parameter or (target is not None and target.type.is_const_qualified())
     return cursor.kind in allowed and all(is_constant(part) for part in cursor.get_children())
 
 
@@ -183,24 +185,43 @@ def operator_of(cursor: Cursor) -> str:
 
 
 def has_static_bound(loop: Cursor) -> bool:
-    """Whether it is `for (int i = ...; i < CONSTANT [&& ...]; ...)`."""
+    """Whether it is `for (int i = FIRST; i < CONSTANT [&& ...]; ...)`, or up to `FIRST + CONSTANT`,
+    which is as many iterations whatever the first one is."""
     if loop.kind != CursorKind.FOR_STMT:
         return False
-    conditions = [part for part in own_parts(loop) if part.kind == CursorKind.BINARY_OPERATOR]
-    return any(bounds(condition) for condition in conditions)
+    parts = list(own_parts(loop))
+    conditions = [part for part in parts if part.kind == CursorKind.BINARY_OPERATOR]
+    first = text_of(list(below(parts[0]))[-1]) if parts else ""
+    return any(bounds(condition, first) for condition in conditions)
 
 
-def bounds(condition: Cursor) -> bool:
-    """Whether a condition ends when a counter reaches a constant."""
+def bounds(condition: Cursor, first: str) -> bool:
+    """Whether a condition ends when a counter, which begins at `first`, reaches a constant or has
+    grown by one."""
     parts = list(condition.get_children())
     if condition.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR) and len(parts) == 1:
-        return bounds(parts[0])
+        return bounds(parts[0], first)
     if condition.kind != CursorKind.BINARY_OPERATOR or len(parts) != 2:
         return False
     operator = operator_of(condition)
     if operator == "&&":
-        return any(bounds(part) for part in parts)
-    return operator in ("<", "<=", ">", ">=", "!=") and is_constant(parts[1])
+        return any(bounds(part, first) for part in parts)
+    if operator not in ("<", "<=", ">", ">=", "!="):
+        return False
+    return is_constant(parts[1]) or is_sum_with(parts[1], first)
+
+
+def is_sum_with(cursor: Cursor, first: str) -> bool:
+    """Whether an expression is `first` and a constant."""
+    if cursor.kind != CursorKind.BINARY_OPERATOR or operator_of(cursor) != "+":
+        return False
+    left, right = list(cursor.get_children())
+    return text_of(left) == first and is_constant(right)
+
+
+def text_of(cursor: Cursor) -> str:
+    """The tokens of an expression."""
+    return " ".join(token.spelling for token in cursor.get_tokens())
 
 
 def is_stream(declared: cindex.Type) -> bool:

@@ -68,6 +68,7 @@ inline uint32_t header_checksum(const uint64_t words[RESULT_RECORD_BYTES / 8]) {
   uint32_t checksum = CRC32C_START;
 HEADER_CHECKSUM:
   for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
+#pragma HLS PIPELINE II = 1
     checksum = crc32c_word(checksum, words[word]);
   }
   return crc32c_end(checksum);

@@ -27,6 +27,7 @@ inline void write_values(const Block& block, uint32_t column, uint8_t width, Wri
   uint64_t end = 0;
 VALUES:
   for (uint32_t row = 0; row < block.rows; row++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
     const i128 value = block.value[column][row];
     if (width == WIDTH_W128) {

@@ -114,13 +114,17 @@ inline uint32_t section_count_max(uint32_t kind) {
 inline uint32_t load_sections(const uint64_t* words, const command_header& header, uint32_t known,
                               section_table& sections) {
 CLEAR:
-  for (uint32_t kind = 0; kind < SECTION_KINDS; kind++) sections.of[kind] = section_range();
+  for (uint32_t kind = 0; kind < SECTION_KINDS; kind++) {
+#pragma HLS PIPELINE off
+    sections.of[kind] = section_range();
+  }
   if (header.section_count > SECTIONS_MAX) return STATUS_MALFORMED;
   if (COMMAND_HEADER_BYTES + header.section_count * SECTION_ENTRY_BYTES > header.total_bytes) {
     return STATUS_MALFORMED;
   }
 ENTRIES:
   for (uint32_t index = 0; index < header.section_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 3 max = 32
     const section_entry entry =
         load_section_entry(words, COMMAND_HEADER_BYTES + index * SECTION_ENTRY_BYTES);

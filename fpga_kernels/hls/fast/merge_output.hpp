@@ -84,6 +84,7 @@ inline void write_elements(const packed_line& packed, uint64_t line, int32_t* c_
                            access_counts& counts) {
 EDGE:
   for (uint32_t lane = 0; lane < LANES; lane++) {
+#pragma HLS PIPELINE II = 1
     if (lane < packed.first || lane >= packed.end) continue;
     c_elements[line * LANES + lane] = line_number(packed.line, lane);
     counts.singles++;

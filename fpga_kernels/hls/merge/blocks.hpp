@@ -35,6 +35,7 @@ struct block_index {
 inline void thin_out(block_index& blocks) {
 THIN_OUT:
   for (uint32_t place = 0; place < INDEX_PLACES / 2; place++) {
+#pragma HLS PIPELINE II = 1
     blocks.places[place] = blocks.places[2 * place];
   }
   blocks.count = INDEX_PLACES / 2;
@@ -77,6 +78,7 @@ inline block_place place_before(const block_index& blocks, uint64_t row) {
   uint32_t high = blocks.count;
 HALVE_PLACES:
   while (high - low > 1) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 8
     const uint32_t middle = (low + high) / 2;
     if (blocks.places[middle].row <= row) {

@@ -75,6 +75,7 @@ inline uint32_t widest_window(const merge_plan& plan, const merge_cut& low, cons
   uint32_t widest = 0;
 WINDOWS:
   for (uint32_t index = 1; index < plan.input_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 15
     if (high.rows[index] - low.rows[index] > high.rows[widest] - low.rows[widest]) widest = index;
   }
@@ -89,6 +90,7 @@ inline void find_cut(const merge_plan& plan, line_port& input, uint64_t rank,
   merge_cut found;
 WHOLE_WINDOWS:
   for (uint32_t index = 0; index < MERGE_INPUTS_MAX; index++) {
+#pragma HLS PIPELINE off
     low.rows[index] = 0;
     high.rows[index] = index < plan.input_count ? inputs.blocks[index].rows : 0;
   }
@@ -113,6 +115,7 @@ NARROW:
     const bool is_before = before < rank;
   MOVE_WINDOWS:
     for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       if (is_before) {
         low.rows[index] = found.rows[index] + (index == widest ? 1 : 0);

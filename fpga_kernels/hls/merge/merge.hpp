@@ -207,7 +207,10 @@ inline void run_merge(const uint64_t* command, line_port& input, uint64_t* outpu
   uint64_t header[RESULT_RECORD_BYTES / 8];
   finish_header(record, header);
 WRITE_HEADER:
-  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = header[word];
+  for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
+#pragma HLS PIPELINE II = 1
+    output[word] = header[word];
+  }
 }
 
 }  // namespace merging

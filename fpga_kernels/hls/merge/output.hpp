@@ -26,7 +26,10 @@ CLEAR_COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     block.string_bytes[column] = 0;
   CLEAR_VALID:
-    for (uint32_t word = 0; word < BLOCK_ROWS_MAX / 64; word++) block.valid[column][word] = 0;
+    for (uint32_t word = 0; word < BLOCK_ROWS_MAX / 64; word++) {
+#pragma HLS PIPELINE II = 1
+      block.valid[column][word] = 0;
+    }
   }
 }
 
@@ -34,6 +37,7 @@ CLEAR_COLUMNS:
 inline void put_row(const merge_plan& plan, const row_state& row, block_rows& block) {
 PUT_COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     const uint64_t valid = (row.valid >> column) & 1;
     block.value[column][block.rows] = row.value[column];
@@ -66,6 +70,7 @@ inline uint64_t block_bytes(const merge_plan& plan, const block_rows& block) {
   uint64_t total = BLOCK_HEADER_BYTES;
 COLUMN_BYTES:
   for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     total += column_bytes(block.rows, plan.width[column], block.string_bytes[column]);
   }
@@ -114,12 +119,16 @@ inline void flush_block(const merge_plan& plan, block_rows& block, line_port& in
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);
 BLOCK_HEADER_WORDS:
-  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) writer.put(output, words[word]);
+  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) {
+#pragma HLS PIPELINE II = 1
+    writer.put(output, words[word]);
+  }
 WRITE_COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
   WRITE_VALID:
     for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       writer.put(output, block.valid[column][word]);
     }

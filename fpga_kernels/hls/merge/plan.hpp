@@ -46,6 +46,7 @@ inline uint32_t load_inputs(const uint64_t* words, const section_range& range, m
   if (range.count == 0 || range.count > MERGE_INPUTS_MAX) return STATUS_MALFORMED;
 INPUTS:
   for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     const input_record record = load_input_record(words, range.offset + index * INPUT_RECORD_BYTES);
     if (record.kind != 1) return STATUS_UNSUPPORTED;
@@ -62,6 +63,7 @@ inline uint32_t load_widths(const uint64_t* words, const section_range& range, m
   plan.column_count = range.count;
 WIDTHS:
   for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     const uint16_t width =
         load_output_column_record(words, range.offset + index * OUTPUT_COLUMN_RECORD_BYTES).width;
@@ -82,6 +84,7 @@ inline uint32_t load_keys(const uint64_t* words, const section_table& sections, 
   uint32_t columns = 0;
 KEYS:
   for (uint32_t index = 0; index < plan.key_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
     const sort_key_record record =
         load_sort_key_record(words, range.offset + index * SORT_KEY_RECORD_BYTES);

@@ -54,6 +54,7 @@ inline void begin(const merge_plan& plan, const waiting_rows& rows, tournament& 
                                            : LEAVES_MAX;
 LEAVES:
   for (uint32_t leaf = 0; leaf < matches.leaves; leaf++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     winner[matches.leaves + leaf] = leaf;
   }

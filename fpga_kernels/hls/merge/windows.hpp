@@ -82,6 +82,7 @@ inline void clear_store(line_store& store) {
   store.is_ahead = false;
 CLEAR_WINDOWS:
   for (uint32_t window = 0; window < WINDOWS; window++) {
+#pragma HLS PIPELINE II = 1
     store.windows[window] = line_window();
   }
 }

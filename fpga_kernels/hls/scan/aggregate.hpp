@@ -101,6 +101,7 @@ GROUPS:
     row.keep = 1;
   EMIT_COLUMNS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
       bool valid;
       emit_column(plan, shape, states, index, group, &value[index], &valid);
@@ -112,6 +113,7 @@ GROUPS:
     rows.write(row);
   EMIT_NUMBERS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
       number_word number;
       number.fill(value[index]);
@@ -125,9 +127,13 @@ GROUPS:
 inline void read_groups(const aggregate_plan& plan, const group_shape& shape,
                         half_stream numbers_in[SLOTS], uint32_t group_of[ROWS]) {
 GROUP_INIT:
-  for (int row = 0; row < ROWS; row++) group_of[row] = 0;
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    group_of[row] = 0;
+  }
 GROUP_KEYS:
   for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     const half_token places = numbers_in[key].read();
   GROUP_NUMBERS:
@@ -150,12 +156,12 @@ inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
   slots.sum_count = 0;
   slots.others = 0;
 READ_SLOTS:
-  for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+  for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
 #pragma HLS UNROLL
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    read_slot(plan.columns[index], index - plan.key_count, rows.keep,
-              rows.use[index] & rows.valid[index], rows.is_wide(index), numbers_in[index], kinds,
-              slots);
+    const uint32_t index = plan.key_count + slot;
+    if (index >= plan.column_count) break;
+    read_slot(plan.columns[index], slot, rows.keep, rows.use[index] & rows.valid[index],
+              rows.is_wide(index), numbers_in[index], kinds, slots);
   }
   if (!groups.find(group_of, rows.keep, place_of)) {
     work.iterations += groups.bring(group_of, rows.keep);
@@ -175,6 +181,7 @@ NS_APART void skip_word(const aggregate_plan& plan, const row_token& rows,
                         half_stream numbers_in[SLOTS]) {
 SKIP_COLUMNS:
   for (uint32_t index = 0; index < plan.column_count; index++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     number_word number;
     if (!plan.columns[index].counts) {
@@ -227,6 +234,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
     if (fits) work.iterations += shape.groups;
   IN_ORDER:
     for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       const uint32_t in_order = goes_in_order(plan.columns[index]) ? 1 : 0;
       kinds.in_order |= in_order << (index - plan.key_count);
@@ -241,6 +249,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
   } else {
   PASS:
     while (true) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
       const row_token rows = rows_in.read();
       if (rows.last) break;

@@ -120,11 +120,10 @@ struct delta_reader {
       const uint32_t some = left < count - got ? left : count - got;
       iterations += take_differences(in, bits, some, numbers + got);
     PREFIX:
-      for (uint32_t i = got; i < got + some; i++) {
+      for (uint32_t i = 0; i < static_cast<uint32_t>(ROWS) && i < some; i++) {
 #pragma HLS UNROLL
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
-        number += least + numbers[i];
-        numbers[i] = number;
+        number += least + numbers[got + i];
+        numbers[got + i] = number;
       }
       got += some;
       left -= some;

@@ -30,6 +30,7 @@ inline void fetch(const line_t* input, const fetch_plan& plan, stop_stream& stop
   bool cancelled = false;
 LANES_INIT:
   for (int lane = 0; lane < LANES; lane++) {
+#pragma HLS UNROLL
     buffered[lane] = 0;
     taken[lane] = 0;
     next_line[lane] = plan.lane[lane].begin / LINE_BYTES;

@@ -16,14 +16,14 @@ DRAIN_LANES:
     bool ended = columns[lane].last;
   DRAIN:
     while (!ended) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       ended = lanes[lane].read().last;
     }
   }
 }
 
-/// One word of every lane; false when a lane has ended. Lanes that go on then are read to their
-/// end.
+/// One word of every lane; false when a lane has ended.
 inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count, value_token columns[LANES],
                        uint32_t* count) {
   uint32_t least = ROWS;
@@ -37,7 +37,6 @@ READ_LANES:
     any_ended |= columns[lane].last;
   }
   *count = least;
-  if (any_ended) drain_lanes(lanes, lane_count, columns);
   return !any_ended;
 }
 
@@ -63,7 +62,8 @@ inline uint32_t next_word(const filter_plan& plan, value_stream lanes[LANES],
   return left < ROWS ? static_cast<uint32_t>(left) : ROWS;
 }
 
-/// Gathers words of all lanes; false when these were the last.
+/// Gathers words of all lanes; false when these were the last. Lanes that go on then are read to
+/// their end.
 inline bool gather_words(const filter_plan& plan, value_stream lanes[LANES], word_batch& batch,
                          filter_progress& progress) {
   batch.words = 0;
@@ -72,12 +72,14 @@ GATHER:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     const uint32_t count = next_word(plan, lanes, batch.columns[batch.words], progress);
-    if (count == 0) return false;
+    if (count == 0) break;
     progress.rows_in += count;
     batch.rows[batch.words] = row_mask(count);
     batch.words++;
   }
-  return true;
+  const bool more = batch.words == BATCH_WORDS;
+  if (!more) drain_lanes(lanes, plan.lane_count, batch.columns[batch.words]);
+  return more;
 }
 
 /// Passes on what is kept of a batch; gives the rows.
@@ -140,6 +142,7 @@ BATCHES:
   report own = empty_report();
 REPORTS:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS PIPELINE II = 1
     if (lane < plan.lane_count) merge_lane(own, reports_in[lane].read());
   }
   if (overflowed) fail(own, STATUS_OVERFLOW);

@@ -125,9 +125,8 @@ MET:
 NS_HOT void add_pair(const word_slots& slots, uint32_t first, group_states& one,
                      group_states& other) {
 SUMS:
-  for (uint32_t i = 0; i < slots.sum_count; i++) {
+  for (uint32_t i = 0; i < AGGREGATES_MAX && i < slots.sum_count; i++) {
 #pragma HLS UNROLL
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     const uint32_t slot = slots.sum_slot[i];
     one.state[slot] += slots.addend[i].row[first];
     other.state[slot] += slots.addend[i].row[first + 1];

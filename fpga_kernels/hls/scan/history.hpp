@@ -47,6 +47,7 @@ struct page_reader {
   void drain_page(byte_stream& in) {
   DRAIN:
     while (!ended) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       ended = in.read().last;
     }

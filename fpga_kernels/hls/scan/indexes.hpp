@@ -70,6 +70,7 @@ INDEXES_OF_WORD:
       iterations++;
     REPEATED:
       for (uint32_t i = got; i < got + some; i++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
         indexes[i] = run.value;
       }

@@ -73,6 +73,7 @@ LEVEL_RUN:
     bool more = true;
   HEADER:
     for (int shift = 0; shift < 35 && more && !*overrun; shift += 7) {
+#pragma HLS PIPELINE II = 1
       const uint64_t byte = levels.take(8, overrun);
       header |= (byte & 0x7f) << shift;
       more = (byte & 0x80) != 0;

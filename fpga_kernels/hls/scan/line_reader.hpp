@@ -62,6 +62,7 @@ struct line_reader {
   void drain(line_stream& in) {
   DRAIN:
     while (!ended) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       line = in.read();
       ended = line.last;

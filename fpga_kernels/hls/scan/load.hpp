@@ -48,9 +48,13 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   plan.filter.rows = header.rows;
   plan.filter.steps_max = header.steps_max;
 FORWARD_NONE:
-  for (int lane = 0; lane < LANES; lane++) plan.filter.forwarded[lane] = false;
+  for (int lane = 0; lane < LANES; lane++) {
+#pragma HLS UNROLL
+    plan.filter.forwarded[lane] = false;
+  }
 FORWARD_STEPS:
   for (uint32_t index = 0; index < plan.project.program.step_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
     forward_operand(plan.project.program.steps[index].a, plan);
     forward_operand(plan.project.program.steps[index].b, plan);
@@ -60,6 +64,7 @@ FORWARD_STEPS:
   if (status != STATUS_OK) return status;
 FORWARD_COPY:
   for (int lane = 0; lane < LANES; lane++) {
+#pragma HLS UNROLL
     plan.project.forwarded[lane] = plan.filter.forwarded[lane];
   }
   return STATUS_OK;

@@ -38,6 +38,7 @@ STRINGS:
       uint64_t value = 0;
     STRING_BYTES:
       for (uint32_t byte = 0; byte < 8; byte++) {
+#pragma HLS PIPELINE off
         const uint32_t at = word * 8 + byte;
         if (at < literal.length) {
           const uint64_t next = command_byte(words, bytes_range.offset + literal.offset + at);
@@ -75,6 +76,7 @@ CLEAR_BYTES:
   uint32_t place = 0;
 PATTERN_BYTES:
   for (uint32_t at = 0; at < text.length; at++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 128
     const uint8_t byte = command_byte(words, bytes_range.offset + text.offset + at);
     const uint64_t bit = static_cast<uint64_t>(1) << place;
@@ -103,6 +105,7 @@ inline uint32_t load_tests(const uint64_t* words, const section_table& sections,
   uint32_t lane_words = 0;
 CLEAR:
   for (int column = 0; column < LANES; column++) {
+#pragma HLS UNROLL
     plan.decode[column].tests.test_count = 0;
     plan.decode[column].tests.pattern_mask = 0;
   }
@@ -211,6 +214,7 @@ inline void give_store(uint32_t column_count, scan_plan& plan) {
   uint64_t most = 0;
 STORE:
   for (uint32_t index = 0; index < column_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     decode_plan& lane = plan.decode[index];
     const uint64_t room = lane.scratch_end - lane.scratch_begin;
@@ -237,6 +241,7 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   uint32_t unsigned_columns = 0;
 COLUMNS:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
+#pragma HLS PIPELINE off
     decode_plan& lane = plan.decode[index];
     lane.active = index < range.count;
     lane.needs_codes = false;

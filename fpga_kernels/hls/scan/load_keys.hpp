@@ -28,6 +28,7 @@ inline uint32_t load_key_filters(const uint64_t* words, const section_table& sec
   uint32_t blocks = 0;
 KEY_FILTERS:
   for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     const key_filter_record record =
         load_key_filter_record(words, range.offset + index * KEY_FILTER_RECORD_BYTES);

@@ -27,9 +27,13 @@ inline uint32_t find_ranges(const uint64_t* words, const section_table& sections
                             key_ranges& ranges) {
   const section_range& range = sections.of[SECTION_KEY_RANGES];
 NO_RANGES:
-  for (uint32_t key = 0; key < KEYS_MAX; key++) ranges.at[key] = 0;
+  for (uint32_t key = 0; key < KEYS_MAX; key++) {
+#pragma HLS UNROLL
+    ranges.at[key] = 0;
+  }
 RANGES:
   for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     const uint32_t at = range.offset + index * KEY_RANGE_RECORD_BYTES;
     const key_range_record record = load_key_range_record(words, at);
@@ -87,6 +91,7 @@ KEYS:
         load_key_record(words, range.offset + index * KEY_RECORD_BYTES).operand;
   TWICE:
     for (uint32_t other = 0; other < index; other++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 3
       // Its dictionary's size would be wanted twice.
       if (operands[other] == operand) return STATUS_MALFORMED;
@@ -142,6 +147,7 @@ inline uint32_t load_slots(const uint64_t* words, const section_table& sections,
   const uint32_t steps = plan.project.program.step_count;
 SLOTS:
   for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     const aggregate_record slot =
         load_aggregate_record(words, range.offset + index * AGGREGATE_RECORD_BYTES);
@@ -174,6 +180,7 @@ inline uint32_t load_row_columns(const uint64_t* words, const section_table& sec
   const uint32_t steps = plan.project.program.step_count;
 ROW_COLUMNS:
   for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
     const output_column_record record =
         load_output_column_record(words, range.offset + index * OUTPUT_COLUMN_RECORD_BYTES);
@@ -259,6 +266,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   plan.write.rows_max = output.rows_max;
 COPY_COLUMNS:
   for (uint32_t index = 0; index < plan.project.column_count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
     const output_plan& column = plan.project.columns[index];
     plan.aggregate.columns[index] = column;

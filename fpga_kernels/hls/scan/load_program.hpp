@@ -124,6 +124,7 @@ inline uint32_t load_program(const uint64_t* words, const section_range& range,
   program.step_count = range.count;
 STEPS:
   for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
     const step_record record = load_step_record(words, range.offset + index * STEP_RECORD_BYTES);
     step at = {record.op, record.width, record.a, record.b, record.c};
@@ -142,6 +143,7 @@ inline void load_literals(const uint64_t* words, const section_range& range,
                           program_plan& program) {
 LITERALS:
   for (uint32_t index = 0; index < range.count; index++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
     const literal_record record =
         load_literal_record(words, range.offset + index * LITERAL_RECORD_BYTES);

@@ -110,7 +110,10 @@ inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* out
     uint64_t header[RESULT_RECORD_BYTES / 8];
     finish_header(make_header(plan.write, own), header);
   REFUSE:
-    for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) output[word] = header[word];
+    for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
+#pragma HLS PIPELINE II = 1
+      output[word] = header[word];
+    }
   } else {
     run_pipeline(plan, key_bits, input, output, scratch, cancel);
   }

@@ -171,6 +171,7 @@ inline void serve_memory(const memory_plan& plan, scratch_stream requests[LANES]
   uint32_t round = 0;
 INIT:
   for (uint32_t lane = 0; lane < LANES; lane++) {
+#pragma HLS UNROLL
     waiting[lane] = false;
     open[lane] = lane < plan.lane_count;
   }

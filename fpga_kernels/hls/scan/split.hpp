@@ -60,6 +60,7 @@ struct split_reader {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     MAKE_ROOM:
       while (answered < asked && requests.full()) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
         take_answer(found);
       }
@@ -86,6 +87,7 @@ struct split_reader {
       ask_ahead(requests, found);
     WAIT:
       while (answered < (group + 1) * requests_a_group) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
         take_answer(found);
       }
@@ -108,6 +110,7 @@ struct split_reader {
   void drain(found_stream& found) {
   DRAIN:
     while (answered < asked) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
       take_answer(found);
     }

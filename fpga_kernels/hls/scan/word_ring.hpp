@@ -25,7 +25,10 @@ struct word_ring {
   word_ring() : oldest(0), full(0), waiting(0), asked() {
     asked.kind = SCRATCH_LOOK_UP;
   CLEAR:
-    for (uint32_t word = 0; word < WORDS; word++) ring[word] = EMPTY_WORD;
+    for (uint32_t word = 0; word < WORDS; word++) {
+#pragma HLS PIPELINE II = 1
+      ring[word] = EMPTY_WORD;
+    }
   }
 
   /// Whether the word that fills has rows.
@@ -82,6 +85,7 @@ struct word_ring {
   void drain(value_stream& values, found_stream& found) {
   DRAIN:
     while (full > 0) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
       release(values, found);
     }
@@ -92,6 +96,7 @@ struct word_ring {
     if (asked.rows != 0) {
     MAKE_ROOM:
       while (waiting > 0 && requests.full()) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
         release(values, found);
       }
@@ -104,6 +109,7 @@ struct word_ring {
     asked.stored = 0;
   KEEP_ORDER:
     while (full == WORDS || (waiting == 0 && full > 1)) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
       release(values, found);
     }

@@ -24,8 +24,10 @@ inline void clear_block(block_buffer& block) {
 CLEAR_COLUMNS:
   for (int column = 0; column < SLOTS; column++) {
   CLEAR_VALID:
-    for (uint32_t word = 0; word < block_buffer::ROWS_MAX / 64; word++)
+    for (uint32_t word = 0; word < block_buffer::ROWS_MAX / 64; word++) {
+#pragma HLS PIPELINE II = 1
       block.valid[column][word] = 0;
+    }
   }
 }
 
@@ -92,6 +94,7 @@ struct string_walk {
   bool next(const block_buffer& block, int column, uint64_t* at, uint32_t* bytes) {
   EMPTY_STRINGS:
     while (row < block.rows && done == block_buffer::string_length(block.value[column][row])) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
       row++;
       done = 0;
@@ -168,7 +171,10 @@ inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_str
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);
 HEADER_WORDS:
-  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) writer.put(out, words[word]);
+  for (uint32_t word = 0; word < BLOCK_HEADER_BYTES / 8; word++) {
+#pragma HLS PIPELINE II = 1
+    writer.put(out, words[word]);
+  }
   writer.iterations += BLOCK_HEADER_BYTES / 8;
 COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
@@ -176,6 +182,7 @@ COLUMNS:
     writer.iterations += (block.rows + 63) / 64;
   VALID:
     for (uint32_t word = 0; word < (block.rows + 63) / 64; word++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       writer.put(out, block.valid[column][word]);
     }
@@ -254,7 +261,10 @@ HEADER_LINES:
     token.at = line;
     token.count = LINE_WORDS;
   LINE:
-    for (uint32_t word = 0; word < LINE_WORDS; word++) token.word[word] = words[line + word];
+    for (uint32_t word = 0; word < LINE_WORDS; word++) {
+#pragma HLS PIPELINE II = 1
+      token.word[word] = words[line + word];
+    }
     out.write(token);
   }
   scratch_token end = scratch_token();

@@ -44,6 +44,7 @@ inline uint64_t elements_below(const Port* elements, uint64_t count, int32_t val
   uint64_t high = count;
 HALVE:
   while (low < high) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 31
     const uint64_t middle = low + (high - low) / 2;
     counts.singles++;
@@ -65,6 +66,7 @@ inline uint64_t share_of_a(const Port* a, const Port* b, const array_lengths& le
   uint64_t high = taken < lengths.a ? taken : lengths.a;
 DIAGONAL:
   while (low < high) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 31
     const uint64_t middle = low + (high - low) / 2;
     steps.a.singles++;

@@ -111,6 +111,7 @@ inline void write_record(const study_record& record, uint64_t* records, uint32_t
   };
 WRITE_RECORD:
   for (uint32_t word = 0; word < RECORD_WORDS; word++) {
+#pragma HLS PIPELINE off
     records[unit * RECORD_WORDS + word] = words[word];
   }
 }
