@@ -19,6 +19,7 @@ from syntax_tree import (
     place_of,
     pragma,
     pragmas_of,
+    storage_of,
 )
 
 PIPELINE_RULES = {
@@ -46,7 +47,7 @@ def find_broken_pipelines(tree: Tree) -> Iterator[Broken]:
             yield from unpipelined(tree, loop)
     for cursor in tree.own():
         if cursor.kind == CursorKind.COMPOUND_STMT and ["DATAFLOW"] in pragmas_of(cursor):
-            yield from shared_variables(cursor)
+            yield from shared_variables(cursor, storage_of(tree)[0])
 
 
 def is_pipelined(loop: Cursor) -> bool:
@@ -81,11 +82,15 @@ def unpipelined(tree: Tree, loop: Cursor) -> Iterator[Broken]:
         yield "unpipelined_loop", loop, "neither PIPELINE nor UNROLL"
 
 
-def shared_variables(region: Cursor) -> Iterator[Broken]:
-    """Variables of a dataflow region that are no streams and that several processes use."""
+def shared_variables(region: Cursor, partitioned: dict[str, int | None]) -> Iterator[Broken]:
+    """Variables of a dataflow region that are no streams and that several processes use. Of an
+    array that is registers each element is a variable."""
     users: dict[str, list[Cursor]] = {}
     for process, copies in processes_of(region, 1):
         for path, first in paths_of(process):
+            array = path.rsplit(".", 1)[-1]
+            if array in partitioned and partitioned[array] is None:
+                continue
             users.setdefault(path, []).extend([first] * copies)
     for path, uses in users.items():
         if len(uses) > 1:
@@ -112,7 +117,8 @@ def paths_of(process: Cursor) -> Iterator[tuple[str, Cursor]]:
     seen: set[str] = set()
     for argument in process.get_arguments():
         found = path_of(argument)
-        if found is not None and found[0] not in seen and not is_stream(argument.type):
+        is_copied = argument.type.get_canonical().kind in SCALARS or is_stream(argument.type)
+        if found is not None and found[0] not in seen and not is_copied:
             seen.add(found[0])
             yield found
 
@@ -121,12 +127,9 @@ def path_of(cursor: Cursor) -> tuple[str, Cursor] | None:
     """The variable of an expression with its fields; an element stands for its array."""
     if cursor.kind == CursorKind.DECL_REF_EXPR:
         target = cursor.referenced
-        is_variable = target is not None and target.kind in (
-            CursorKind.VAR_DECL,
-            CursorKind.PARM_DECL,
-        )
-        is_literal = is_variable and target.type.get_canonical().kind in SCALARS
-        return (cursor.spelling, cursor) if is_variable and not is_literal else None
+        variables = (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
+        is_variable = target is not None and target.kind in variables
+        return (cursor.spelling, cursor) if is_variable else None
     parts = list(cursor.get_children())
     if cursor.kind == CursorKind.MEMBER_REF_EXPR and parts:
         inner = path_of(parts[0])

@@ -8,11 +8,10 @@ What is counted are the accesses of one iteration, with what it calls and with t
 unrolled: the same element read twice once, an element of an unrolled loop's own as often as that
 loop runs, and of two branches the one with more. Arrays of so few elements that the tool makes
 registers of them, constants, and streams are no memories. An index is not evaluated: two of them
-that differ in their text are two elements.
+that differ in their text are two elements. A partition of one dimension counts as one of all.
 """
 
 import ctypes
-import re
 from collections.abc import Iterator
 
 from clang import cindex
@@ -29,6 +28,7 @@ from syntax_tree import (
     own_parts,
     place_of,
     pragma,
+    storage_of,
     text_of,
 )
 
@@ -72,25 +72,7 @@ class Memories:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.partitioned: dict[str, int | None] = {}
-        self.single: set[str] = set()
-        files = {place_of(cursor)[0] for cursor in tree.own()}
-        for file in files:
-            with open(file, encoding="utf-8") as text:
-                self.read_pragmas(text.read())
-
-    def read_pragmas(self, text: str) -> None:
-        """Notes what a file says about its arrays, by the last part of their names."""
-        for name, rest in re.findall(
-            r"#pragma HLS ARRAY_PARTITION variable\s*=\s*([\w.]+)(.*)", text
-        ):
-            factor = re.search(r"factor\s*=\s*(\d+)", rest)
-            self.partitioned[last(name)] = int(factor[1]) if factor else None
-        for name, rest in re.findall(
-            r"#pragma HLS BIND_STORAGE variable\s*=\s*([\w.]+)(.*)", text
-        ):
-            if "ram_1p" in rest:
-                self.single.add(last(name))
+        self.partitioned, self.single = storage_of(tree)
 
     def ports(self, array: str) -> int:
         """Accesses of an array in one cycle, at most."""
@@ -149,11 +131,6 @@ class Memories:
         if array is None or not self.is_memory(array) or not is_compound:
             return {}
         return {array.spelling: {"write " + text_of(left): copies(left, unrolled)}}
-
-
-def last(name: str) -> str:
-    """The last part of a name with dots."""
-    return name.rsplit(".", 1)[-1]
 
 
 def is_block(cursor: Cursor) -> bool:

@@ -70,19 +70,20 @@ ITERATIONS:
   done = counted;
 }
 
-/// The three stages.
+/// The three stages. Two of them know the part, each from a parameter of its own: what is shared
+/// would hold them up.
 inline void run_merge(const line_t* a, const line_t* b, line_t* c, int32_t* c_elements,
-                      const merge_part& part, const destination& to, access_counts& reads_a,
-                      access_counts& reads_b, access_counts& writes, merge_iterations& iterations,
-                      bool& fits) {
+                      const merge_part& to_read, const merge_part& to_merge, const destination& to,
+                      access_counts& reads_a, access_counts& reads_b, access_counts& writes,
+                      merge_iterations& iterations, bool& fits) {
 #pragma HLS DATAFLOW
   line_stream of_a;
   line_stream of_b;
   request_stream requests;
   packed_stream packed;
   NS_REGION(flow);
-  NS_STAGE(flow, read_inputs(a, b, part, requests, of_a, of_b, reads_a, reads_b));
-  NS_STAGE(flow, merge_heads(of_a, of_b, part, to.first, requests, packed, iterations));
+  NS_STAGE(flow, read_inputs(a, b, to_read, requests, of_a, of_b, reads_a, reads_b));
+  NS_STAGE(flow, merge_heads(of_a, of_b, to_merge, to.first, requests, packed, iterations));
   NS_STAGE(flow, write_packed(packed, to, c, c_elements, writes, fits));
   NS_RUN(flow);
 }
@@ -104,7 +105,7 @@ inline study_record merge_share_of_unit(const line_t* a, const line_t* b, line_t
   to.is_written = job != JOB_COUNT;
   merge_iterations iterations;
   bool fits = true;
-  run_merge(a, b, c, c_elements, part, to, steps.a, steps.b, steps.c, iterations, fits);
+  run_merge(a, b, c, c_elements, part, part, to, steps.a, steps.b, steps.c, iterations, fits);
   if (to.is_written && !fits) record.status = study::STUDY_PIECES;
   record.elements = iterations.put_out;
   record.first = to.first;

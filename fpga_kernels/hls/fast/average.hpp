@@ -34,13 +34,14 @@ LINES:
   sum = total;
 }
 
-/// The two stages.
-inline void run_average(const line_t* a, const slice& part, access_counts& reads, int64_t& sum) {
+/// The two stages, each with the part that it is about: what is shared would hold them up.
+inline void run_average(const line_t* a, const slice& to_read, const slice& to_add,
+                        access_counts& reads, int64_t& sum) {
 #pragma HLS DATAFLOW
   line_stream lines;
   NS_REGION(flow);
-  NS_STAGE(flow, read_array(a, part, lines, reads));
-  NS_STAGE(flow, sum_lanes(lines, part, sum));
+  NS_STAGE(flow, read_array(a, to_read, lines, reads));
+  NS_STAGE(flow, sum_lanes(lines, to_add, sum));
   NS_RUN(flow);
 }
 
@@ -50,7 +51,7 @@ inline void average_unit(const line_t* a, uint64_t* records, const slice& part, 
   study_record record = study_record();
   record.status = is_line_slice(part) ? study::STUDY_OK : study::STUDY_ARGUMENTS;
   if (record.status == study::STUDY_OK) {
-    run_average(a, part, record.steps.a, record.sum);
+    run_average(a, part, part, record.steps.a, record.sum);
     record.elements = part.count;
     record.steps.iterations = lines_of(part).count;
   }

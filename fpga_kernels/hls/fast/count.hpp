@@ -30,14 +30,14 @@ LINES:
   equal = found;
 }
 
-/// The two stages.
-inline void run_count(const line_t* a, const slice& part, int32_t value, access_counts& reads,
-                      uint64_t& equal) {
+/// The two stages, each with the part that it is about: what is shared would hold them up.
+inline void run_count(const line_t* a, const slice& to_read, const slice& to_count, int32_t value,
+                      access_counts& reads, uint64_t& equal) {
 #pragma HLS DATAFLOW
   line_stream lines;
   NS_REGION(flow);
-  NS_STAGE(flow, read_array(a, part, lines, reads));
-  NS_STAGE(flow, count_lanes(lines, part, value, equal));
+  NS_STAGE(flow, read_array(a, to_read, lines, reads));
+  NS_STAGE(flow, count_lanes(lines, to_count, value, equal));
   NS_RUN(flow);
 }
 
@@ -48,7 +48,7 @@ inline void count_unit(const line_t* a, uint64_t* records, const slice& part, in
   study_record record = study_record();
   record.status = is_line_slice(part) ? study::STUDY_OK : study::STUDY_ARGUMENTS;
   if (record.status == study::STUDY_OK) {
-    run_count(a, part, value, record.steps.a, record.elements);
+    run_count(a, part, part, value, record.steps.a, record.elements);
     record.steps.iterations = lines_of(part).count;
     record.steps.comparisons = part.count;
   }

@@ -96,16 +96,17 @@ BURSTS:
   }
 }
 
-/// The three stages.
-inline void run_addition(const line_t* a, const line_t* b, line_t* c, const slice& part,
-                         access_counts& of_a, access_counts& of_b, access_counts& of_c) {
+/// The three stages, each with the part that it is about: what is shared would hold them up.
+inline void run_addition(const line_t* a, const line_t* b, line_t* c, const slice& to_read,
+                         const slice& to_add, const slice& to_write, access_counts& of_a,
+                         access_counts& of_b, access_counts& of_c) {
 #pragma HLS DATAFLOW
   pair_stream pairs;
   line_stream sums;
   NS_REGION(flow);
-  NS_STAGE(flow, read_pairs(a, b, part, pairs, of_a, of_b));
-  NS_STAGE(flow, add_lanes(pairs, part, sums));
-  NS_STAGE(flow, write_lines(sums, part, c, of_c));
+  NS_STAGE(flow, read_pairs(a, b, to_read, pairs, of_a, of_b));
+  NS_STAGE(flow, add_lanes(pairs, to_add, sums));
+  NS_STAGE(flow, write_lines(sums, to_write, c, of_c));
   NS_RUN(flow);
 }
 
@@ -116,7 +117,7 @@ inline void addition_unit(const line_t* a, const line_t* b, line_t* c, uint64_t*
   study_record record = study_record();
   record.status = is_line_slice(part) ? study::STUDY_OK : study::STUDY_ARGUMENTS;
   if (record.status == study::STUDY_OK) {
-    run_addition(a, b, c, part, record.steps.a, record.steps.b, record.steps.c);
+    run_addition(a, b, c, part, part, part, record.steps.a, record.steps.b, record.steps.c);
     record.elements = part.count;
     record.steps.iterations = lines_of(part).count;
   }

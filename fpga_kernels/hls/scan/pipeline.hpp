@@ -96,6 +96,10 @@ inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* out
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
   scan_plan plan;
+  // A lane's stages have the lane's part, and no other's.
+#pragma HLS ARRAY_PARTITION variable = plan.pages dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.decompress dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.decode dim = 1 complete
   key_memory key_bits;
 #pragma HLS BIND_STORAGE variable = key_bits.word type = ram_2p impl = uram
 #pragma HLS ARRAY_PARTITION variable = key_bits.word dim = 1 complete
