@@ -15,7 +15,7 @@ import ctypes
 from collections.abc import Iterator
 
 from clang import cindex
-from clang.cindex import Cursor, CursorKind, TypeKind
+from clang.cindex import Cursor, CursorKind, StorageClass, TypeKind
 
 from syntax_tree import (
     FUNCTIONS,
@@ -40,8 +40,6 @@ REGISTERS_MAX = 4
 PORTS = 2
 # How often a loop whose bound varies is counted: more than once.
 VARYING = 2
-
-ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 
 # The accesses of an iteration: to which array, by which text, and how often.
 Accesses = dict[str, dict[str, int]]
@@ -103,7 +101,7 @@ class Memories:
         found: Accesses = {}
         if kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             array = array_of(cursor, names)
-            if array is not None and self.is_memory(array):
+            if array is not None and self.is_memory(array) and not is_table(cursor):
                 found = {array.spelling: {text_of(cursor): copies(cursor, unrolled)}}
         if kind in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
             found = self.written(cursor, names, unrolled)
@@ -150,6 +148,16 @@ def array_of(cursor: Cursor, names: Names) -> Cursor | None:
         return None
     target = cursor.referenced
     return None if target is None else names.get(place_of(target), target)
+
+
+def is_table(access: Cursor) -> bool:
+    """Whether it reads a constant object, of which the tool makes as many copies as it needs."""
+    bases = [it.referenced for it in below(access) if it.kind == CursorKind.DECL_REF_EXPR]
+    base = bases[0] if bases else None
+    if base is None or base.kind != CursorKind.VAR_DECL:
+        return False
+    is_local = base.semantic_parent.kind in FUNCTIONS and base.storage_class != StorageClass.STATIC
+    return base.type.is_const_qualified() and not is_local
 
 
 def bound(call: Cursor, body: Cursor, names: Names) -> Names:

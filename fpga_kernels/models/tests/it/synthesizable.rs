@@ -31,16 +31,13 @@ const KERNELS: &[&str] = &[
 
 /// Loops that do not run as the time model says, by rule. They are being mended: a number that is
 /// smaller than this has to be put here, and no rule that is not here may be broken.
-const KNOWN: &[&str] = &[
-    "--expect=inner_loop=10",
-    "--expect=memory_ports=60",
-];
+const KNOWN: &[&str] = &["--expect=inner_loop=10", "--expect=memory_ports=53"];
 
 #[test]
 fn kernels_break_known_rules_of_pipelines_and_no_others() {
     let name = "synthesizable::kernels_break_known_rules_of_pipelines_and_no_others";
     if let Some(report) = check(name, &[KERNELS, KNOWN].concat()) {
-        assert!(report.contains("70 findings"), "{report}");
+        assert!(report.contains("63 findings"), "{report}");
     }
 }
 
