@@ -155,6 +155,9 @@ struct RowsNode {
     file_columns: u64,
     #[prost(message, repeated, tag = "4")]
     dynamic_filters: Vec<protobuf::PhysicalExprNode>,
+    /// Absent in plans of older versions, whose rows are in order.
+    #[prost(bool, tag = "5")]
+    any_order: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -352,6 +355,7 @@ impl PushdownCodec {
                     outputs,
                     table_schema: Arc::new(table_schema),
                     file_columns: index(rows.file_columns)?,
+                    in_order: !rows.any_order,
                 };
                 (Replaced::Rows(shape), filters)
             }
@@ -396,6 +400,7 @@ impl PushdownCodec {
                         .iter()
                         .map(expr)
                         .collect::<Result<_>>()?,
+                    any_order: !shape.in_order,
                 };
                 Some(rows)
             }
