@@ -11,8 +11,8 @@ pub(crate) fn framed(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
     let mut framed = BytesMut::with_capacity(MESSAGE_HEAD_BYTES + length);
     put_head(&mut framed, length);
-    // There is room for all of it.
-    drop(message.encode(&mut framed));
+    // It cannot fail: the buffer grows.
+    message.encode(&mut framed).ok();
     framed.freeze()
 }
 
