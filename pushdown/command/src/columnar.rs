@@ -222,9 +222,9 @@ impl Pending {
             (_, Some(validity)) => self.validity.extend_from_slice(validity),
         }
         match new.cells {
-            Cells::Narrow(values) => self.narrow(&values[rows], validity),
-            Cells::Wide(values) => self.wide(&values[rows], validity),
-            Cells::Constant(value) => self.wide(&vec![value; count], validity),
+            Cells::Narrow(values) => self.integers(&values[rows], validity),
+            Cells::Wide(values) => self.integers(&values[rows], validity),
+            Cells::Constant(value) => self.integers(&vec![value; count], validity),
             Cells::Truth(values) => {
                 let bytes = values[rows].iter().enumerate();
                 self.values.extend(bytes.map(|(row, value)| u8::from(*value && at(validity, row))));
@@ -271,44 +271,28 @@ impl Pending {
         self.strings.truncate(end);
     }
 
-    /// Appends numbers of 64 bits: what nearly every column is made of, so without a detour over
-    /// 128.
-    fn narrow(&mut self, values: &[i64], validity: Option<&[bool]>) -> Result<(), OutOfRange> {
+    /// Appends numbers in the width of the column. Those of 64 bits, of which nearly every column
+    /// is made, make no detour over 128.
+    fn integers<T>(&mut self, values: &[T], validity: Option<&[bool]>) -> Result<(), OutOfRange>
+    where
+        T: Copy + Default + Into<i128> + TryInto<i64> + TryInto<i32>,
+    {
         match self.width {
-            Width::W64 => self.numbers(values, validity, |value| (value.to_le_bytes(), true)),
             Width::W128 => {
-                self.numbers(values, validity, |value| (i128::from(value).to_le_bytes(), true))
+                self.numbers(values, validity, |value| (value.into().to_le_bytes(), true))
             }
-            Width::W32 => self.numbers(values, validity, |value| {
-                let number = i32::try_from(value);
-                (number.unwrap_or_default().to_le_bytes(), number.is_ok())
-            }),
-            Width::Bool | Width::Bytes => {
-                let width = self.width;
-                self.numbers(values, validity, |value| {
-                    ([value.to_le_bytes()[0]], width.fits(value.into()))
-                })
-            }
-        }
-    }
-
-    fn wide(&mut self, values: &[i128], validity: Option<&[bool]>) -> Result<(), OutOfRange> {
-        match self.width {
-            Width::W128 => self.numbers(values, validity, |value| (value.to_le_bytes(), true)),
             Width::W64 => self.numbers(values, validity, |value| {
-                let number = i64::try_from(value);
-                (number.unwrap_or_default().to_le_bytes(), number.is_ok())
+                let number: Option<i64> = value.try_into().ok();
+                (number.unwrap_or_default().to_le_bytes(), number.is_some())
             }),
             Width::W32 => self.numbers(values, validity, |value| {
-                let number = i32::try_from(value);
-                (number.unwrap_or_default().to_le_bytes(), number.is_ok())
+                let number: Option<i32> = value.try_into().ok();
+                (number.unwrap_or_default().to_le_bytes(), number.is_some())
             }),
-            Width::Bool | Width::Bytes => {
-                let width = self.width;
-                self.numbers(values, validity, |value| {
-                    ([value.to_le_bytes()[0]], width.fits(value))
-                })
-            }
+            width @ (Width::Bool | Width::Bytes) => self.numbers(values, validity, |value| {
+                let value: i128 = value.into();
+                ([value.to_le_bytes()[0]], width.fits(value))
+            }),
         }
     }
 
