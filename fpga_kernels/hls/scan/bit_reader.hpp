@@ -26,9 +26,7 @@ struct bit_reader {
 
   /// Whether the page has `bits` (<= 64) more.
   NS_HOT bool has(byte_stream& in, uint32_t bits) {
-  FILL:
-    while (window.held < bits && !ended) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
+    if (window.held < bits && !ended) {
       const byte_token token = in.read();
       window.push(token.data, 8u * token.count);
       ended = token.last;
@@ -51,6 +49,7 @@ struct bit_reader {
     bool more = true;
   VARINT:
     for (uint32_t group = 0; group < groups && more && !overrun; group++) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 10
       const uint64_t byte = take(in, 8);
       number |= (byte & 0x7f) << (7 * group);
@@ -61,27 +60,49 @@ struct bit_reader {
     return number;
   }
 
-  /// The next `count` (<= 8) numbers of `bits` (<= 64 / `At_once`) each, a take of `At_once` per
-  /// iteration; what is behind them in `numbers` [count + At_once] may be written over. Gives one
-  /// that none of them is above.
+  /// The next `count` (<= `At_once`) numbers of `bits` (<= 64 / `At_once`) each; what is behind them
+  /// in `numbers` [At_once] is written over. Gives one that neither `largest` nor any of them is
+  /// above.
+  template <uint32_t At_once, typename Number>
+  NS_HOT Number take_side_by_side(byte_stream& in, uint32_t bits, uint32_t count, Number largest,
+                                  Number* numbers) {
+    const Number mask = static_cast<Number>(low_bits(~static_cast<uint64_t>(0), bits));
+    uint64_t taken = take(in, count * bits);
+  NUMBERS:
+    for (uint32_t i = 0; i < At_once; i++) {
+#pragma HLS UNROLL
+      const Number number = static_cast<Number>(taken) & mask;
+      numbers[i] = number;
+      largest = number > largest ? number : largest;
+      taken = bits < 64 ? taken >> bits : 0;
+    }
+    return largest;
+  }
+
+  /// The next `count` (<= 8) numbers of `bits` (<= 64 / `At_once`) each, `At_once` per iteration;
+  /// what is behind them in `numbers` [count + At_once] may be written over. Gives one that none of
+  /// them is above.
   template <uint32_t At_once, typename Number>
   NS_HOT Number take_numbers(byte_stream& in, uint32_t bits, uint32_t count, Number* numbers) {
-    const Number mask = static_cast<Number>(low_bits(~static_cast<uint64_t>(0), bits));
     Number largest = 0;
   TAKES:
     for (uint32_t got = 0; got < count; got += At_once) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
       const uint32_t some = count - got < At_once ? count - got : At_once;
-      uint64_t taken = take(in, some * bits);
-    NUMBERS:
-      for (uint32_t i = 0; i < At_once; i++) {
-#pragma HLS LOOP_TRIPCOUNT min = 2 max = 8
+      largest = take_side_by_side<At_once>(in, bits, some, largest, numbers + got);
+    }
+    return largest;
+  }
+
+  /// The same for the numbers of a whole word of rows.
+  template <uint32_t At_once, typename Number>
+  NS_HOT Number take_word(byte_stream& in, uint32_t bits, Number* numbers) {
+    Number largest = 0;
+  TAKES_OF_WORD:
+    for (uint32_t got = 0; got < static_cast<uint32_t>(ROWS); got += At_once) {
 #pragma HLS UNROLL
-        const Number number = static_cast<Number>(taken) & mask;
-        numbers[got + i] = number;
-        largest = number > largest ? number : largest;
-        taken = bits < 64 ? taken >> bits : 0;
-      }
+      largest = take_side_by_side<At_once>(in, bits, At_once, largest, numbers + got);
     }
     return largest;
   }

@@ -29,16 +29,17 @@ COPY:
   return whole ? STATUS_OK : STATUS_CORRUPT;
 }
 
-/// Passes the first `count` bytes of a page on; false when it ends before.
-inline bool pass_levels(byte_stream& in, page_reader& reader, uint32_t count, byte_stream& out,
-                        uint64_t& iterations) {
+/// Passes the first `count` bytes of a page on; false when it ends before. What is decompressed
+/// behind them goes on in their last word, and its copies reach back to none of them.
+inline bool pass_levels(byte_stream& in, uint32_t count, codec_state& state, page_history& history,
+                        byte_stream& out, uint64_t& iterations) {
 LEVELS:
   for (uint32_t left = count; left > 0;) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 8192
-    const uint8_t some = left < 8 ? static_cast<uint8_t>(left) : 8;
-    if (!reader.fill(in, some)) return false;
-    out.write(byte_token{reader.take(some), some, false});
+    const uint32_t some = left < 8 ? left : 8;
+    if (!state.reader.fill(in, some)) return false;
+    state.end.append(history, state.reader.take(some), some, out);
     left -= some;
     iterations++;
   }
@@ -48,7 +49,7 @@ LEVELS:
 /// Decompresses what stands behind the levels.
 inline uint32_t unpack(uint8_t codec, byte_stream& in, const page_token& page, codec_state& state,
                        page_history& history, byte_stream& out, uint64_t& iterations) {
-  if (!pass_levels(in, state.reader, page.level_bytes, out, iterations)) return STATUS_CORRUPT;
+  if (!pass_levels(in, page.level_bytes, state, history, out, iterations)) return STATUS_CORRUPT;
   const packed_sizes sizes = {page.compressed_bytes - page.level_bytes,
                               page.uncompressed_bytes - page.level_bytes};
   if (codec == CODEC_SNAPPY) return unpack_snappy(in, sizes, state, history, out);

@@ -25,9 +25,7 @@ struct page_reader {
 
   /// Fills the window to at least `bytes` (<= 8); false when the page ends before.
   NS_HOT bool fill(byte_stream& in, uint32_t bytes) {
-  FILL:
-    while (window.held < 8 * bytes && !ended) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
+    if (window.held < 8 * bytes && !ended) {
       const byte_token token = in.read();
       window.push(token.data, 8u * token.count);
       ended = token.last;

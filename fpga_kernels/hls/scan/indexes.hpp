@@ -43,12 +43,24 @@ inline uint32_t put_iterations(uint32_t count) {
   return (count + PUT_PER_ITERATION - 1) / PUT_PER_ITERATION;
 }
 
-/// The next `count` (<= 8) packed indexes of `width` bits each; gives one that none is above.
-NS_HOT uint32_t take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
-                            uint32_t* indexes) {
-  if (width <= 8) return bits.take_numbers<8>(payload, width, count, indexes);
-  if (width <= 16) return bits.take_numbers<4>(payload, width, count, indexes);
-  return bits.take_numbers<2>(payload, width, count, indexes);
+/// The packed indexes of a whole word, of `width` bits each; gives one that none is above.
+NS_HOT uint32_t take_packed_word(byte_stream& payload, bit_reader& bits, uint32_t width,
+                                 uint32_t indexes[INDEX_ROOM]) {
+  if (width <= 8) return bits.take_word<8>(payload, width, indexes);
+  if (width <= 16) return bits.take_word<4>(payload, width, indexes);
+  return bits.take_word<2>(payload, width, indexes);
+}
+
+/// The next `count` (<= 8) packed indexes of `width` bits each.
+NS_HOT void take_packed(byte_stream& payload, bit_reader& bits, uint32_t width, uint32_t count,
+                        uint32_t* indexes) {
+  if (width <= 8) {
+    bits.take_numbers<8>(payload, width, count, indexes);
+  } else if (width <= 16) {
+    bits.take_numbers<4>(payload, width, count, indexes);
+  } else {
+    bits.take_numbers<2>(payload, width, count, indexes);
+  }
 }
 
 /// The next `count` (<= 8) dictionary indexes of a page, of `width` bits each where they are

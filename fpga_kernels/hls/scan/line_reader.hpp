@@ -6,7 +6,7 @@
 
 namespace nearscan {
 
-/// The position in the bytes of a lane's lines.
+/// The position in the bytes of a lane's lines, of which each has a byte.
 struct line_reader {
   line_token line;
   uint64_t position;
@@ -17,9 +17,7 @@ struct line_reader {
 
   /// Makes sure that the current line has a byte; false at the end of the chunk.
   bool refill(line_stream& in) {
-  REFILL:
-    while (!ended && at == line.end) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
+    if (!ended && at == line.end) {
       line = in.read();
       at = line.first;
       ended = line.last;
@@ -35,25 +33,16 @@ struct line_reader {
     return true;
   }
 
-  /// The next eight bytes, if they are a word of the current line: most bytes are.
-  NS_HOT bool next_word(line_stream& in, uint64_t* word) {
-    if (!refill(in) || at % 8 != 0 || line.end - at < 8) return false;
-    *word = line_word(line.data, at / 8);
-    at = static_cast<uint8_t>(at + 8);
-    position += 8;
-    return true;
-  }
-
-  /// Up to `wanted` (<= 8) bytes of the current line; gives how many.
-  uint8_t next_bytes(line_stream& in, uint8_t wanted, uint64_t* bytes) {
+  /// Up to `wanted` (1 to 8) bytes, as far as they stand in one word of a line, zero behind them;
+  /// gives how many, none at the end of the chunk.
+  NS_HOT uint32_t next_bytes(line_stream& in, uint32_t wanted, uint64_t* bytes) {
+    *bytes = 0;
     if (!refill(in)) return 0;
-    const uint8_t in_line = static_cast<uint8_t>(line.end - at);
-    const uint8_t count = wanted < in_line ? wanted : in_line;
-    const int word = at >> 3;
-    const int shift = 8 * (at & 7);
-    uint64_t value = line_word(line.data, word) >> shift;
-    if (shift != 0 && word < 7) value |= line_word(line.data, word + 1) << (64 - shift);
-    *bytes = low_bits(value, 8u * count);
+    const uint32_t from = at & 7;
+    const uint32_t in_line = line.end - at;
+    const uint32_t in_word = 8 - from < in_line ? 8 - from : in_line;
+    const uint32_t count = wanted < in_word ? wanted : in_word;
+    *bytes = low_bytes(line_word(line.data, at >> 3) >> (8 * from), count);
     at = static_cast<uint8_t>(at + count);
     position += count;
     return count;

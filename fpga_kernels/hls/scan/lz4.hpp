@@ -21,6 +21,7 @@ inline bool read_length(byte_stream& in, page_reader& reader, uint32_t half, uin
   bool more = half == LZ4_MORE;
 LENGTH:
   while (more) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
     if (length > most || !reader.fill(in, 1)) return false;
     const uint32_t byte = static_cast<uint32_t>(reader.take(1));

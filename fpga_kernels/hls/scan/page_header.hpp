@@ -15,6 +15,7 @@ inline bool read_varint(line_stream& in, line_reader& bytes, uint64_t* value) {
   *value = 0;
 VARINT:
   for (int shift = 0; shift < 64; shift += 7) {
+#pragma HLS PIPELINE II = 1
     uint8_t byte;
     if (!bytes.next_byte(in, &byte)) return false;
     *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
@@ -26,9 +27,10 @@ VARINT:
 inline bool skip_bytes(line_stream& in, line_reader& bytes, uint64_t count) {
 SKIP:
   for (uint64_t left = count; left > 0;) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2048
     uint64_t ignored;
-    const uint8_t got = bytes.next_bytes(in, left < 8 ? static_cast<uint8_t>(left) : 8, &ignored);
+    const uint32_t got = bytes.next_bytes(in, left < 8 ? static_cast<uint32_t>(left) : 8, &ignored);
     if (got == 0) return false;
     left -= got;
   }

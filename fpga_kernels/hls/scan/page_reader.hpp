@@ -6,27 +6,34 @@
 
 namespace nearscan {
 
-/// Passes `count` bytes of the chunk on as the bytes of a page. False when the chunk ends before.
+/// Passes `count` bytes of the chunk on as the bytes of a page, in whole words. False when the chunk
+/// ends before.
 ///
-/// A token is what one line holds of the next eight bytes: at the end of a line it is shorter.
+/// An iteration takes what one word of a line holds of the page, and passes a word on once it has
+/// eight bytes: a page that begins within a word takes one iteration more than it has words.
 inline bool pass_page(line_stream& in, line_reader& bytes, uint32_t count, byte_stream& out) {
   uint32_t left = count;
-  bool ended = count == 0;
-  if (ended) out.write(byte_token{0, 0, true});
+  uint64_t hold = 0;
+  uint32_t held = 0;
+  bool ended = false;
 PAYLOAD:
   while (!ended) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 147456
-    byte_token token;
-    token.data = 0;
-    token.count = 8;
-    if (left < 8 || !bytes.next_word(in, &token.data)) {
-      token.count = bytes.next_bytes(in, left < 8 ? static_cast<uint8_t>(left) : 8, &token.data);
+    uint64_t fresh = 0;
+    const uint32_t some = left == 0 ? 0 : bytes.next_bytes(in, left < 8 ? left : 8, &fresh);
+    left -= some;
+    const uint32_t shift = 8 * held;
+    const uint64_t word = hold | fresh << shift;
+    held += some;
+    ended = held <= 8 && (left == 0 || some == 0);
+    const bool whole = held >= 8;
+    if (whole || ended) {
+      out.write(byte_token{word, static_cast<uint8_t>(whole ? 8 : held), ended});
     }
-    left -= token.count;
-    ended = left == 0 || token.count == 0;
-    token.last = ended;
-    out.write(token);
+    // In two shifts, for one by 64 is none.
+    hold = whole ? fresh >> 1 >> (63 - shift) : word;
+    if (whole) held -= 8;
   }
   return left == 0;
 }

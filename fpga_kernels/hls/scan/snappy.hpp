@@ -51,6 +51,7 @@ inline bool read_size(byte_stream& in, page_reader& reader, const packed_sizes& 
   bool more = true;
 SIZE:
   for (int shift = 0; shift < 35 && more; shift += 7) {
+#pragma HLS PIPELINE II = 1
     if (!reader.fill(in, 1)) return false;
     const uint64_t byte = reader.take(1);
     size |= (byte & 0x7f) << shift;

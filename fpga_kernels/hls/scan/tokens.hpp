@@ -61,8 +61,11 @@ static constexpr uint8_t LEVELS_BIT_PACKED = 2;
 /// Runs and groups; the header has the length.
 static constexpr uint8_t LEVELS_APART = 3;
 
-/// Up to eight bytes of a page. `last` ends the page, not the chunk; an early one means that the
-/// page was cut short and a failed report follows.
+/// Eight bytes of a page, or fewer if it is the `last` one. That ends the page, not the chunk; an
+/// early one means that the page was cut short and a failed report follows.
+///
+/// So whoever has fewer bits than he needs, 64 at most, has enough behind one token, or the page
+/// ends: no loop is needed to read on.
 struct byte_token {
   uint64_t data;
   uint8_t count;

@@ -58,7 +58,7 @@ WHOLE_WORDS:
     while (left > 0) {
 #pragma HLS PIPELINE II = 4
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-      if (run.packed) largest = take_packed(payload, bits, width, ROWS, indexes);
+      if (run.packed) largest = take_packed_word(payload, bits, width, indexes);
       left -= ROWS;
       apart = largest >= on_chip || !direct || bits.overrun;
       if (apart) break;
