@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from clang.cindex import Cursor, CursorKind, TypeKind
 
+from storage import Storage
 from syntax_tree import (
     LOOPS,
     Tree,
@@ -19,7 +20,6 @@ from syntax_tree import (
     place_of,
     pragma,
     pragmas_of,
-    storage_of,
 )
 
 PIPELINE_RULES = {
@@ -47,7 +47,7 @@ def find_broken_pipelines(tree: Tree) -> Iterator[Broken]:
             yield from unpipelined(tree, loop)
     for cursor in tree.own():
         if cursor.kind == CursorKind.COMPOUND_STMT and ["DATAFLOW"] in pragmas_of(cursor):
-            yield from shared_variables(cursor, storage_of(tree)[0])
+            yield from shared_variables(cursor, Storage(tree))
 
 
 def is_pipelined(loop: Cursor) -> bool:
@@ -82,14 +82,14 @@ def unpipelined(tree: Tree, loop: Cursor) -> Iterator[Broken]:
         yield "unpipelined_loop", loop, "neither PIPELINE nor UNROLL"
 
 
-def shared_variables(region: Cursor, partitioned: dict[str, int | None]) -> Iterator[Broken]:
+def shared_variables(region: Cursor, storage: Storage) -> Iterator[Broken]:
     """Variables of a dataflow region that are no streams and that several processes use. Of an
     array that is registers each element is a variable."""
     users: dict[str, list[Cursor]] = {}
     for process, copies in processes_of(region, 1):
-        for path, first in paths_of(process):
-            array = path.rsplit(".", 1)[-1]
-            if array in partitioned and partitioned[array] is None:
+        for path, first, declared in paths_of(process):
+            partition = storage.partition(declared)
+            if partition is not None and partition.factor is None:
                 continue
             users.setdefault(path, []).extend([first] * copies)
     for path, uses in users.items():
@@ -111,9 +111,13 @@ def processes_of(block: Cursor, copies: int) -> Iterator[tuple[Cursor, int]]:
             yield from processes_of(statement, copies)
 
 
-def paths_of(process: Cursor) -> Iterator[tuple[str, Cursor]]:
-    """The variables among a call's arguments, each with the fields that lead to what is handed
-    over; each once."""
+# A variable with the fields that lead to what is used of it, where it stands, and the declaration
+# of the last field.
+Path = tuple[str, Cursor, Cursor]
+
+
+def paths_of(process: Cursor) -> Iterator[Path]:
+    """The variables among a call's arguments; each once."""
     seen: set[str] = set()
     for argument in process.get_arguments():
         found = path_of(argument)
@@ -123,17 +127,19 @@ def paths_of(process: Cursor) -> Iterator[tuple[str, Cursor]]:
             yield found
 
 
-def path_of(cursor: Cursor) -> tuple[str, Cursor] | None:
+def path_of(cursor: Cursor) -> Path | None:
     """The variable of an expression with its fields; an element stands for its array."""
     if cursor.kind == CursorKind.DECL_REF_EXPR:
         target = cursor.referenced
         variables = (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
         is_variable = target is not None and target.kind in variables
-        return (cursor.spelling, cursor) if is_variable else None
+        return (cursor.spelling, cursor, target) if is_variable else None
     parts = list(cursor.get_children())
     if cursor.kind == CursorKind.MEMBER_REF_EXPR and parts:
         inner = path_of(parts[0])
-        return None if inner is None else (f"{inner[0]}.{cursor.spelling}", inner[1])
+        if inner is None:
+            return None
+        return (f"{inner[0]}.{cursor.spelling}", inner[1], cursor.referenced or inner[2])
     passed_on = (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR, CursorKind.UNARY_OPERATOR)
     if cursor.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR or (cursor.kind in passed_on and parts):
         return path_of(parts[0])

@@ -8,15 +8,18 @@ What is counted are the accesses of one iteration, with what it calls and with t
 unrolled: the same element read twice once, an element of an unrolled loop's own as often as that
 loop runs, and of two branches the one with more. Arrays of so few elements that the tool makes
 registers of them, constants, and streams are no memories. An index is not evaluated: two of them
-that differ in their text are two elements. A partition of one dimension counts as one of all.
+that differ in their text are two elements. An array of which a dimension is partitioned has the
+ports of all its memories together, as if the accesses spread over them evenly.
 """
 
 import ctypes
+import math
 from collections.abc import Iterator
 
 from clang import cindex
 from clang.cindex import Cursor, CursorKind, StorageClass, TypeKind
 
+from storage import Storage, extents_of
 from syntax_tree import (
     FUNCTIONS,
     LOOPS,
@@ -28,7 +31,6 @@ from syntax_tree import (
     own_parts,
     place_of,
     pragma,
-    storage_of,
     text_of,
 )
 
@@ -41,7 +43,8 @@ PORTS = 2
 # How often a loop whose bound varies is counted: more than once.
 VARYING = 2
 
-# The accesses of an iteration: to which array, by which text, and how often.
+# The accesses of an iteration: to which array, by the name of its declaration that is unique in the
+# kernel, by which text, and how often.
 Accesses = dict[str, dict[str, int]]
 # What stands for a parameter: the array of the argument.
 Names = dict[tuple[str, int, int], Cursor]
@@ -58,10 +61,11 @@ def find_missing_ports(tree: Tree) -> Iterator[tuple[str, Cursor, str]]:
             continue
         interval = int(words[-1]) if words[-1].isdigit() else 1
         found = memories.accesses(body_of(loop), {}, [])
-        for array, texts in found.items():
+        for unique, texts in found.items():
+            array = memories.arrays[unique]
             count, ports = sum(texts.values()), memories.ports(array)
             if count > ports * interval:
-                detail = f"{array} is accessed {count} times, it has {ports} ports"
+                detail = f"{array.spelling} is accessed {count} times, it has {ports} ports"
                 yield "memory_ports", loop, detail
 
 
@@ -70,24 +74,38 @@ class Memories:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.partitioned, self.single = storage_of(tree)
+        self.storage = Storage(tree)
+        # By their unique names, those that were accessed.
+        self.arrays: dict[str, Cursor] = {}
 
-    def ports(self, array: str) -> int:
+    def ports(self, array: Cursor) -> int:
         """Accesses of an array in one cycle, at most."""
-        ports = 1 if array in self.single else PORTS
-        return ports * (self.partitioned.get(array) or 1)
+        ports = 1 if place_of(array) in self.storage.single else PORTS
+        partition = self.storage.partition(array)
+        if partition is None:
+            return ports
+        if partition.dimension is not None:
+            return ports * extents_of(array)[partition.dimension - 1]
+        return ports * (partition.factor or 1)
+
+    def unique(self, array: Cursor) -> str:
+        """The unique name of an array, which is accessed."""
+        name = f"{array.get_usr()} {place_of(array)}"
+        self.arrays[name] = array
+        return name
 
     def is_memory(self, array: Cursor) -> bool:
         """Whether the tool makes a memory of it."""
         declared = array.type.get_canonical()
         if declared.kind != TypeKind.CONSTANTARRAY or is_stream(declared):
             return False
-        length, element = 1, declared
+        element = declared
         while element.kind == TypeKind.CONSTANTARRAY:
-            length *= element.element_count
             element = element.element_type.get_canonical()
-        is_whole = array.spelling in self.partitioned and self.partitioned[array.spelling] is None
+        partition = self.storage.partition(array)
+        is_whole = partition is not None and partition.is_registers
         is_constant = declared.is_const_qualified() or element.is_const_qualified()
+        length = math.prod(extents_of(array))
         return length > REGISTERS_MAX and not is_whole and not is_constant
 
     def accesses(self, cursor: Cursor, names: Names, unrolled: list[Cursor]) -> Accesses:
@@ -100,17 +118,17 @@ class Memories:
             return added(found, most(self.accesses(it, names, unrolled) for it in branches))
         found: Accesses = {}
         if kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
-            array = array_of(cursor, names)
-            if array is not None and self.is_memory(array) and not is_table(cursor):
-                found = {array.spelling: {text_of(cursor): copies(cursor, unrolled)}}
+            array = declared_by(cursor, names)
+            # A row of an array of arrays is no access yet.
+            is_element = cursor.type.get_canonical().kind != TypeKind.CONSTANTARRAY
+            is_counted = is_element and not is_table(cursor)
+            if array is not None and is_counted and self.is_memory(array):
+                found = {self.unique(array): {text_of(cursor): copies(cursor, unrolled)}}
         if kind in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
             found = self.written(cursor, names, unrolled)
         inner = [*unrolled, cursor] if kind in LOOPS else unrolled
         for child in cursor.get_children():
-            # The brackets further left belong to the same access.
-            is_base = kind == child.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR
-            if not is_base:
-                found = added(found, self.accesses(child, names, inner))
+            found = added(found, self.accesses(child, names, inner))
         for body in self.tree.called(cursor):
             block = next((it for it in body.get_children() if is_block(it)), None)
             if block is not None and len(unrolled) < 16:
@@ -124,11 +142,11 @@ class Memories:
         left = next(cursor.get_children())
         if left.kind != CursorKind.ARRAY_SUBSCRIPT_EXPR:
             return {}
-        array = array_of(left, names)
+        array = declared_by(left, names)
         is_compound = cursor.kind == CursorKind.COMPOUND_ASSIGNMENT_OPERATOR
         if array is None or not self.is_memory(array) or not is_compound:
             return {}
-        return {array.spelling: {"write " + text_of(left): copies(left, unrolled)}}
+        return {self.unique(array): {"write " + text_of(left): copies(left, unrolled)}}
 
 
 def is_block(cursor: Cursor) -> bool:
@@ -136,8 +154,8 @@ def is_block(cursor: Cursor) -> bool:
     return cursor.kind == CursorKind.COMPOUND_STMT
 
 
-def array_of(cursor: Cursor, names: Names) -> Cursor | None:
-    """The declaration of the array whose element an expression is."""
+def declared_by(cursor: Cursor, names: Names) -> Cursor | None:
+    """The declaration of the variable, or of the array whose element an expression is."""
     while cursor.kind in (
         CursorKind.ARRAY_SUBSCRIPT_EXPR,
         CursorKind.UNEXPOSED_EXPR,
@@ -163,7 +181,7 @@ def is_table(access: Cursor) -> bool:
 def bound(call: Cursor, body: Cursor, names: Names) -> Names:
     """The arrays that the parameters of a called function stand for."""
     parameters = [it for it in body.get_children() if it.kind == CursorKind.PARM_DECL]
-    arrays = [array_of(argument, names) for argument in call.get_arguments()]
+    arrays = [declared_by(argument, names) for argument in call.get_arguments()]
     pairs = zip(parameters, arrays, strict=False)
     return {place_of(parameter): array for parameter, array in pairs if array is not None}
 

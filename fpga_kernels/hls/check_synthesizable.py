@@ -5,7 +5,7 @@
     check_synthesizable.py --samples samples         checks that every rule refuses its sample
 
 Beside what the tool refuses there are rules about what it takes and runs more slowly than the time
-model says: `check_pipelines.py` and `check_ports.py`.
+model says: `check_pipelines.py`, `check_ports.py` and `check_streams.py`.
 
 Nothing is synthesised: a kernel that passes can still miss its interval, its clock or the part.
 Every function of the kernel's own files is checked, called or not (`syntax_tree.py`).
@@ -23,6 +23,7 @@ from clang.cindex import Cursor, CursorKind, StorageClass, TypeKind
 
 from check_pipelines import PIPELINE_RULES, find_broken_pipelines
 from check_ports import PORT_RULES, find_missing_ports
+from check_streams import STREAM_RULES, find_shared_ends
 from syntax_tree import (
     FUNCTIONS,
     HERE,
@@ -58,6 +59,7 @@ RULES = {
     "parse_error": "what a compiler refuses",
     **PIPELINE_RULES,
     **PORT_RULES,
+    **STREAM_RULES,
 }
 
 
@@ -95,7 +97,7 @@ class Checker:
             if self.tree.is_ours(cursor):
                 self.walk(cursor, None, None)
         self.check_recursion()
-        for find in (find_broken_pipelines, find_missing_ports):
+        for find in (find_broken_pipelines, find_missing_ports, find_shared_ends):
             for rule, cursor, detail in find(self.tree):
                 self.report(rule, cursor, detail)
         unique = {str(finding): finding for finding in self.findings}
@@ -263,9 +265,8 @@ def outlives_call(cursor: Cursor) -> bool:
     return not declared.is_const_qualified()
 
 
-def check_kernels(sources: list[str], expected: dict[str, int]) -> int:
-    """Prints the findings, each once, and how many there are of each rule; gives the exit status:
-    0 if these are as many as expected."""
+def check_kernels(sources: list[str]) -> int:
+    """Prints the findings, each once, and how many of each rule; gives the exit status."""
     findings: dict[str, Finding] = {}
     functions = 0
     for source in sources:
@@ -279,7 +280,7 @@ def check_kernels(sources: list[str], expected: dict[str, int]) -> int:
         print(f"{rule}: {count}")
     # A parser that saw nothing has found nothing either.
     print(f"{functions} functions, {len(findings)} findings")
-    return 1 if counts != Counter(expected) or functions == 0 else 0
+    return 1 if findings or functions == 0 else 0
 
 
 def check_samples(folder: pathlib.Path) -> int:
@@ -307,18 +308,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", nargs="*", help="top files of kernels")
     parser.add_argument("--samples", type=pathlib.Path, help="a folder of samples")
-    parser.add_argument(
-        "--expect",
-        action="append",
-        default=[],
-        metavar="RULE=N",
-        help="findings of a rule that are known; a smaller number is an error too",
-    )
     arguments = parser.parse_args()
     if arguments.samples is not None:
         return check_samples(arguments.samples)
-    known = [expected.partition("=") for expected in arguments.expect]
-    return check_kernels(arguments.sources, {rule: int(count) for rule, _, count in known})
+    return check_kernels(arguments.sources)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ pragmas, and which function calls which.
 """
 
 import pathlib
-import re
 from collections.abc import Iterator
 
 from clang import cindex
@@ -232,20 +231,3 @@ def is_stream(declared: cindex.Type) -> bool:
         is_array = kind.kind == TypeKind.CONSTANTARRAY
         kind = (kind.element_type if is_array else kind.get_pointee()).get_canonical()
     return kind.spelling.removeprefix("const ").startswith("hls::stream")
-
-
-def storage_of(tree: Tree) -> tuple[dict[str, int | None], set[str]]:
-    """What pragmas say of arrays, by the last part of their names: the number of memories that each
-    is partitioned into, nothing for registers, and those whose memory has one port."""
-    partitioned: dict[str, int | None] = {}
-    single: set[str] = set()
-    about = r"#pragma HLS {} variable\s*=\s*(?:\w+\.)*(\w+)(.*)"
-    for file in {place_of(cursor)[0] for cursor in tree.own()}:
-        text = pathlib.Path(file).read_text(encoding="utf-8")
-        for name, rest in re.findall(about.format("ARRAY_PARTITION"), text):
-            factor = re.search(r"factor\s*=\s*(\d+)", rest)
-            partitioned[name] = int(factor[1]) if factor else None
-        for name, rest in re.findall(about.format("BIND_STORAGE"), text):
-            if "ram_1p" in rest:
-                single.add(name)
-    return partitioned, single

@@ -11,6 +11,7 @@ class stream {
   bool empty() const;
   bool full() const;
   T read();
+  void read(T& value);
   void write(const T& value);
 };
 
