@@ -66,6 +66,7 @@ static constexpr uint32_t TESTS_PER_COLUMN_MAX = 16u;
 static constexpr uint32_t STRINGS_MAX = 1024u;
 static constexpr uint32_t STRING_BYTES_MAX = 128u;
 static constexpr uint32_t PATTERN_PLACES_MAX = 63u;
+static constexpr uint32_t PATTERNS_PER_COLUMN_MAX = 4u;
 static constexpr uint32_t TOP_MAX = 128u;
 static constexpr uint32_t FIXED_BYTES_MAX = 16u;
 static constexpr uint32_t STRINGS_PER_COLUMN_MAX = 256u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact arithmetic in 128 bits, and the widths of results.
+// Exact arithmetic, and the widths of results.
 #pragma once
 
 #include "../command_format.hpp"
@@ -64,79 +64,36 @@ inline bool fits_width(i128 value, uint8_t width) {
   }
 }
 
-/// `*sum = a + b`; true when it leaves 128 bits.
-inline bool add_overflows(i128 a, i128 b, i128* sum) {
-  const i128 wrapped = static_cast<i128>(static_cast<u128>(a) + static_cast<u128>(b));
-  *sum = wrapped;
-  return ((a ^ wrapped) & (b ^ wrapped)) < 0;
+/// The size of a number, which that of the least one has too.
+inline uint64_t magnitude(int64_t value) {
+  const uint64_t bits = static_cast<uint64_t>(value);
+  return value < 0 ? static_cast<uint64_t>(0) - bits : bits;
 }
 
-/// `*difference = a - b`; true when it leaves 128 bits.
-inline bool subtract_overflows(i128 a, i128 b, i128* difference) {
-  const i128 wrapped = static_cast<i128>(static_cast<u128>(a) - static_cast<u128>(b));
-  *difference = wrapped;
-  return ((a ^ b) & (a ^ wrapped)) < 0;
-}
-
-/// A number without its sign; that of the least one has no positive counterpart with one.
-inline u128 magnitude(i128 value) {
-  return value < 0 ? static_cast<u128>(0) - static_cast<u128>(value) : static_cast<u128>(value);
-}
-
-/// The quotient or remainder of `op`, of `a` and a `b` that is not 0; true when it leaves 128 bits.
+/// The quotient or remainder of `op`, of `a` and a `b` that is not 0; true when it leaves 64 bits,
+/// as one quotient does.
 ///
-/// A divider of 128 by 64 bits goes round a bit a cycle: 128 cycles a number, whatever its size.
-/// Most dividends have 64 bits, and a simulation divides those as they are.
-inline bool divide_overflows(uint8_t op, i128 a, int64_t b, i128* out) {
-  const bool overflows = b == -1 && magnitude(a) >> 127 != 0;
-  // The divisor is 1 if the division overflows, so that nothing traps.
-  const int64_t divisor = overflows ? 1 : b;
-  i128 quotient;
-  i128 rest;
-  if (fits_64(a) && divisor != -1) {
-    quotient = static_cast<int64_t>(a) / divisor;
-    rest = static_cast<int64_t>(a) % divisor;
-  } else {
-    quotient = a / divisor;
-    rest = a % divisor;
+/// A divider goes round a bit a cycle: 64 cycles a number, whatever its size.
+inline bool divide_overflows(uint8_t op, int64_t a, int64_t b, int64_t* out) {
+  // Of the complement there is no quotient that traps, for it is taken by subtraction.
+  if (b == -1) {
+    const int64_t negative =
+        static_cast<int64_t>(static_cast<uint64_t>(0) - static_cast<uint64_t>(a));
+    *out = op == OP_REMAINDER ? 0 : negative;
+    return op != OP_REMAINDER && a < 0 && negative < 0;
   }
-  const bool opposite = (a < 0) != (divisor < 0);
+  const int64_t quotient = a / b;
+  const int64_t rest = a % b;
+  const bool opposite = (a < 0) != (b < 0);
   bool away = false;
   if (op == OP_DIVIDE_FLOOR) away = rest != 0 && opposite;
   // Twice the rest against the divisor, without doubling anything.
   if (op == OP_DIVIDE_ROUND) {
-    away = rest != 0 && magnitude(rest) >= magnitude(divisor) - magnitude(rest);
+    away = rest != 0 && magnitude(rest) >= magnitude(b) - magnitude(rest);
   }
-  const i128 rounded = away ? quotient + (opposite ? -1 : 1) : quotient;
+  const int64_t rounded = away ? quotient + (opposite ? -1 : 1) : quotient;
   *out = op == OP_REMAINDER ? rest : rounded;
-  return overflows;
-}
-
-/// `*product = a * b`; true when it leaves 128 bits.
-///
-/// Two operands of 64 bits need one multiplier and cannot overflow; wider ones are rare and take
-/// the longer way over magnitudes in halves.
-inline bool multiply_overflows(i128 a, i128 b, i128* product) {
-  if (fits_64(a) && fits_64(b)) {
-    *product = static_cast<i128>(static_cast<int64_t>(a)) * static_cast<int64_t>(b);
-    return false;
-  }
-  const bool negative = (a < 0) != (b < 0);
-  const u128 x = magnitude(a);
-  const u128 y = magnitude(b);
-  const u128 x_low = static_cast<uint64_t>(x);
-  const u128 x_high = x >> 64;
-  const u128 y_low = static_cast<uint64_t>(y);
-  const u128 y_high = y >> 64;
-  const u128 cross = x_high != 0 ? x_high * y_low : x_low * y_high;
-  const u128 low = x_low * y_low;
-  const u128 high = cross + (low >> 64);
-  const u128 result = (high << 64) | static_cast<u128>(static_cast<uint64_t>(low));
-  const bool too_long = (x_high != 0 && y_high != 0) || (cross >> 64) != 0 || (high >> 64) != 0;
-  // -2^127 has no positive counterpart.
-  const u128 limit = (static_cast<u128>(1) << 127) - (negative ? 0 : 1);
-  *product = static_cast<i128>(negative ? static_cast<u128>(0) - result : result);
-  return too_long || result > limit;
+  return false;
 }
 
 }  // namespace nearscan

@@ -17,26 +17,26 @@ inline uint64_t column_bytes(uint32_t rows, uint8_t width, uint64_t string_bytes
          (string_bytes + 7) / 8 * 8;
 }
 
-/// Writes the numbers of a column, or the ends of its strings, as many to a word as fit.
+/// Writes the numbers of a column, or the ends of its strings, as many to a word as fit: a number
+/// per iteration, or half of one of 128 bits.
 template <typename Out, typename Block, typename Writer>
 inline void write_values(const Block& block, uint32_t column, uint8_t width, Writer& writer,
                          Out out) {
-  const uint32_t bytes = value_bytes(width);
+  const uint32_t halves = width == WIDTH_W128 ? 2 : 1;
+  const uint32_t bytes = value_bytes(width) / halves;
   uint64_t word = 0;
   uint32_t held = 0;
   uint64_t end = 0;
 VALUES:
-  for (uint32_t row = 0; row < block.rows; row++) {
+  for (uint32_t at = 0; at < block.rows * halves; at++) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    const i128 value = block.value[column][row];
-    if (width == WIDTH_W128) {
-      writer.put(out, static_cast<uint64_t>(value));
-      writer.put(out, static_cast<uint64_t>(static_cast<u128>(value) >> 64));
-      continue;
-    }
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2048
+    const i128 value = block.value[column][at / halves];
+    const bool is_high = halves == 2 && at % 2 != 0;
     end += Block::string_length(value);
-    const uint64_t low = width == WIDTH_BYTES ? end : static_cast<uint64_t>(value);
+    const uint64_t low = width == WIDTH_BYTES ? end
+                         : is_high ? static_cast<uint64_t>(static_cast<u128>(value) >> 64)
+                                   : static_cast<uint64_t>(value);
     word |= low_bits(low, 8 * bytes) << (8 * held);
     held += bytes;
     if (held == 8) {

@@ -30,6 +30,7 @@
 #include <ap_int.h>
 #include <hls_burst_maxi.h>
 #include <hls_stream.h>
+#include <hls_vector.h>
 
 #define NS_REGION(name)
 #define NS_STAGE(name, call) call
@@ -45,6 +46,7 @@
 #include "../portable/ap_int.h"
 #include "../portable/hls_burst_maxi.h"
 #include "../portable/hls_stream.h"
+#include "../portable/hls_vector.h"
 
 #define NS_REGION(name) nearscan_portable::dataflow name
 #define NS_STAGE(name, call) name.add(#call, -1, [&] { call; })

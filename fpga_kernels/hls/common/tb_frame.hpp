@@ -121,6 +121,8 @@ inline void sign_command(std::vector<uint64_t>& words) {
 /// Counts runs and failures.
 struct tally {
   uint64_t runs = 0;
+  /// Runs that gave rows, and those were right.
+  uint64_t answered = 0;
   uint64_t failures = 0;
 
   void fail(const std::string& where, const std::string& what) {

@@ -183,7 +183,8 @@ inline void read_prefix(line_port& input, i128 reference, line_store& store, uin
   const uint64_t length = reference_length(reference);
 PREFIX_WORDS_READ:
   for (uint32_t i = 0; i < PREFIX_WORDS; i++) {
-#pragma HLS PIPELINE II = 1
+// A word may have to be waited for.
+#pragma HLS PIPELINE off
     if (i * 8 >= length) break;
     const uint64_t at = reference_at(reference) + i * 8;
     prefix[i] = byte_swap(read_bytes(input, store, window, at, length - i * 8, done));

@@ -45,6 +45,13 @@ class stream : nearscan_portable::fifo_state {
     return slots_[at];
   }
 
+  /// The same into a variable: what is large is copied once.
+  void read(T& value) {
+    while (!holds_some()) nearscan_portable::wait_to_read(this);
+    value = slots_[taken & slot_mask_];
+    taken++;
+  }
+
   void write(const T& value) {
     while (!has_room()) make_room();
     slots_[written & slot_mask_] = value;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
-// Iterations: a word of rows mode takes one, and one more where a column is wide. See fold.hpp for
-// a word of states. The groups are cleared one per iteration, and shown one column per iteration.
+// Iterations: a word of rows mode takes one. See fold.hpp for a word of states. The groups are
+// cleared one per iteration, and shown one column per iteration.
 //
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
 // no hashing, no collisions, and a table whose size is known before the first row. The keys'
@@ -51,42 +51,47 @@ KEYS:
 }
 
 /// The value of key `index` that `code` stands for, which is not 0.
-inline i128 key_value(const aggregate_plan& plan, const group_shape& shape, uint32_t index,
-                      uint32_t code) {
+inline int64_t key_value(const aggregate_plan& plan, const group_shape& shape, uint32_t index,
+                         uint32_t code) {
   const output_plan& column = plan.columns[index];
-  if (column.is_range) return static_cast<i128>(column.first) + (code - 1);
-  const int64_t value = shape.value[index][code - 1];
-  const bool is_unsigned = ((plan.unsigned_columns >> column.lane) & 1) != 0;
-  return is_unsigned ? static_cast<i128>(static_cast<uint64_t>(value)) : static_cast<i128>(value);
+  return column.is_range ? column.first + static_cast<int64_t>(code - 1)
+                         : shape.value[index][code - 1];
 }
 
+/// A number of a group, and whether it is not null.
+struct group_number {
+  i128 value;
+  bool valid;
+};
+
 /// Output column `index` of group `group`.
-inline void emit_column(const aggregate_plan& plan, const group_shape& shape,
-                        const group_states& states, uint32_t index, uint32_t group, i128* value,
-                        bool* valid) {
+inline group_number show_column(const aggregate_plan& plan, const group_shape& shape,
+                                const group_states& states, uint32_t index, uint32_t group) {
+  group_number shown = {0, true};
   if (index < plan.key_count) {
     const uint32_t code = group / shape.stride[index] % shape.size[index];
-    *valid = code != 0;
-    *value = code != 0 ? key_value(plan, shape, index, code) : static_cast<i128>(0);
-    return;
+    shown.valid = code != 0;
+    if (code != 0) shown.value = key_value(plan, shape, index, code);
+    return shown;
   }
   const uint32_t slot = index - plan.key_count;
   const output_plan& column = plan.columns[index];
-  *valid = column.counts || states.has(slot);
+  shown.valid = column.counts || states.has(slot);
   if (column.counts) {
-    *value = static_cast<i128>(states.rows) - states.state[slot];
+    shown.value = static_cast<i128>(states.rows) - states.state[slot];
   } else if (column.width == WIDTH_BYTES) {
-    *value = static_cast<i128>(states.low(slot));
+    shown.value = static_cast<i128>(states.low(slot));
   } else if (column.function == FUNCTION_SUM_FLOAT) {
-    *value = static_cast<int64_t>(sum_order(states.low(slot)));
+    shown.value = static_cast<int64_t>(sum_order(states.low(slot)));
   } else {
-    *value = states.state[slot];
+    shown.value = states.state[slot];
   }
+  return shown;
 }
 
 /// Writes the states of all groups as words of one row; true when one left its width.
 inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, row_stream& rows, half_stream numbers[SLOTS],
+                        const group_table& groups, row_stream& rows, number_stream numbers[SLOTS],
                         fold_work& work) {
   bool overflowed = false;
 GROUPS:
@@ -96,36 +101,31 @@ GROUPS:
     work.iterations++;
     if (plan.key_count != 0 && states.rows == 0) continue;
     work.iterations += plan.column_count;
-    i128 value[SLOTS];
     row_token row = row_token();
     row.keep = 1;
   EMIT_COLUMNS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-      bool valid;
-      emit_column(plan, shape, states, index, group, &value[index], &valid);
-      if (valid) overflowed = overflowed || !fits_width(value[index], plan.columns[index].width);
-      row.valid[index] = valid ? 1 : 0;
+      const group_number shown = show_column(plan, shape, states, index, group);
+      const bool fits = fits_width(shown.value, plan.columns[index].width);
+      overflowed = overflowed || (shown.valid && !fits);
+      row.valid[index] = shown.valid ? 1 : 0;
       row.use[index] = 1;
-      if (!fits_64(value[index])) row.wide |= 1u << index;
+      number_token number = number_token();
+      number.row[0] = static_cast<int64_t>(shown.value);
+      number.row[1] = static_cast<int64_t>(shown.value >> 64);
+      numbers[index].write(number);
     }
+    // Behind its numbers, of which each column's stream has room for one at least.
     rows.write(row);
-  EMIT_NUMBERS:
-    for (uint32_t index = 0; index < plan.column_count; index++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-      number_word number;
-      number.fill(value[index]);
-      send_numbers(number, numbers[index]);
-    }
   }
   return overflowed;
 }
 
 /// The group of each row.
 inline void read_groups(const aggregate_plan& plan, const group_shape& shape,
-                        half_stream numbers_in[SLOTS], uint32_t group_of[ROWS]) {
+                        number_stream numbers_in[SLOTS], group_numbers& group_of) {
 GROUP_INIT:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -135,7 +135,7 @@ GROUP_KEYS:
   for (uint32_t key = 0; key < plan.key_count; key++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
-    const half_token places = numbers_in[key].read();
+    const number_token places = numbers_in[key].read();
   GROUP_NUMBERS:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -144,13 +144,13 @@ GROUP_KEYS:
   }
 }
 
-/// Reads the numbers of a word and folds it; true when a sum left 128 bits.
-inline bool fold_word(const aggregate_plan& plan, const row_token& rows,
-                      half_stream numbers_in[SLOTS], scratch_stream& requests,
+/// Reads the numbers of a word and folds it.
+inline void fold_word(const aggregate_plan& plan, const row_token& rows,
+                      number_stream numbers_in[SLOTS], scratch_stream& requests,
                       string_stream& answers, const group_shape& shape, group_table& groups,
-                      slot_kinds& kinds, word_slots& slots, fold_work& work) {
-  uint32_t group_of[ROWS];
-  uint8_t place_of[ROWS];
+                      uint32_t in_order, word_slots& slots, fold_work& work) {
+  group_numbers group_of;
+  group_places place_of;
   read_groups(plan, shape, numbers_in, group_of);
   slots.partial = 0;
   slots.sum_count = 0;
@@ -160,66 +160,62 @@ READ_SLOTS:
 #pragma HLS UNROLL
     const uint32_t index = plan.key_count + slot;
     if (index >= plan.column_count) break;
-    read_slot(plan.columns[index], slot, rows.keep, rows.use[index] & rows.valid[index],
-              rows.is_wide(index), numbers_in[index], kinds, slots);
+    read_slot(plan.columns[index], slot, rows.keep, rows.use[index] & rows.valid[index], in_order,
+              numbers_in[index], slots);
   }
   if (!groups.find(group_of, rows.keep, place_of)) {
     work.iterations += groups.bring(group_of, rows.keep);
     groups.find(group_of, rows.keep, place_of);
   }
   const output_plan* columns = plan.columns + plan.key_count;
-  const bool overflowed =
-      fold_rows_of_word(columns, kinds, slots, rows.keep, place_of, groups, work);
-  if (kinds.in_order != 0) {
-    fold_in_order(columns, kinds, slots, place_of, groups, requests, answers, work);
+  fold_rows_of_word(columns, in_order, slots, rows.keep, place_of, groups, work);
+  if (in_order != 0) {
+    fold_in_order(columns, in_order, slots, place_of, groups, requests, answers, work);
   }
-  return overflowed;
 }
 
 /// Reads the numbers of a word once something has failed.
-NS_APART void skip_word(const aggregate_plan& plan, const row_token& rows,
-                        half_stream numbers_in[SLOTS]) {
+NS_APART void skip_word(const aggregate_plan& plan, number_stream numbers_in[SLOTS]) {
 SKIP_COLUMNS:
   for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    number_word number;
-    if (!plan.columns[index].counts) {
-      read_numbers(numbers_in[index], rows.is_wide(index), number);
-    }
+    if (!plan.columns[index].counts) numbers_in[index].read();
   }
 }
 
 /// Folds all rows; gives the status, and in `own` what was done.
 inline uint32_t fold_rows(const aggregate_plan& plan, row_stream& rows_in,
-                          half_stream numbers_in[SLOTS], scratch_stream& requests,
+                          number_stream numbers_in[SLOTS], scratch_stream& requests,
                           string_stream& answers, const group_shape& shape, bool fits,
-                          group_table& groups, slot_kinds& kinds, report& own, fold_work& work) {
+                          group_table& groups, uint32_t in_order, report& own, fold_work& work) {
   word_slots slots;
-  uint32_t status = fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
+#pragma HLS ARRAY_PARTITION variable = slots.number complete
+#pragma HLS ARRAY_PARTITION variable = slots.used complete
+#pragma HLS ARRAY_PARTITION variable = slots.addend complete
+#pragma HLS ARRAY_PARTITION variable = slots.sum_slot complete
 WORDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     const row_token rows = rows_in.read();
     if (rows.last) break;
     own.rows_aggregated += count_bits(rows.keep);
-    if (status != STATUS_OK) {
-      skip_word(plan, rows, numbers_in);
-    } else if (fold_word(plan, rows, numbers_in, requests, answers, shape, groups, kinds, slots,
-                         work)) {
-      status = STATUS_OVERFLOW;
+    if (fits) {
+      fold_word(plan, rows, numbers_in, requests, answers, shape, groups, in_order, slots, work);
+    } else {
+      skip_word(plan, numbers_in);
     }
   }
   if (fits) groups.settle();
-  return status;
+  return fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
 }
 
 /// Stage: output columns of kept rows in; the same, or the states of the groups, out. Strings that
 /// are compared are asked for.
 inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_stream& rows_in,
-                      half_stream numbers_in[SLOTS], report_stream& reports_in,
+                      number_stream numbers_in[SLOTS], report_stream& reports_in,
                       scratch_stream& requests, string_stream& answers, row_stream& rows_out,
-                      half_stream numbers_out[SLOTS], report_stream& reports_out) {
+                      number_stream numbers_out[SLOTS], report_stream& reports_out) {
   uint32_t status = STATUS_OK;
   report folded = empty_report();
   fold_work work = {0, 0};
@@ -227,19 +223,21 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
   if (plan.states) {
     group_table groups;
 #pragma HLS BIND_STORAGE variable = groups.memory type = ram_2p impl = bram
+#pragma HLS ARRAY_PARTITION variable = groups.at_hand complete
+#pragma HLS ARRAY_PARTITION variable = groups.group_at complete
     group_shape shape;
     const bool fits = read_shape(plan, keys, shape);
-    slot_kinds kinds = {0, 0};
+    uint32_t in_order = 0;
     if (fits) groups.clear(shape.groups);
     if (fits) work.iterations += shape.groups;
   IN_ORDER:
     for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      const uint32_t in_order = goes_in_order(plan.columns[index]) ? 1 : 0;
-      kinds.in_order |= in_order << (index - plan.key_count);
+      const uint32_t goes = goes_in_order(plan.columns[index]) ? 1 : 0;
+      in_order |= goes << (index - plan.key_count);
     }
-    status = fold_rows(plan, rows_in, numbers_in, requests, answers, shape, fits, groups, kinds,
+    status = fold_rows(plan, rows_in, numbers_in, requests, answers, shape, fits, groups, in_order,
                        folded, work);
     own = reports_in.read();
     if (own.status == STATUS_OK && status == STATUS_OK &&
@@ -253,14 +251,13 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
       const row_token rows = rows_in.read();
       if (rows.last) break;
-      work.iterations += rows.wide != 0 ? 2 : 1;
+      work.iterations++;
       rows_out.write(rows);
     PASS_COLUMNS:
       for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
 #pragma HLS UNROLL
         if (index >= plan.column_count) break;
         numbers_out[index].write(numbers_in[index].read());
-        if (rows.is_wide(index)) numbers_out[index].write(numbers_in[index].read());
       }
     }
     own = reports_in.read();

@@ -8,7 +8,7 @@
 // after the other.
 #pragma once
 
-#include "number_word.hpp"
+#include "row_numbers.hpp"
 
 namespace nearscan {
 
@@ -23,8 +23,8 @@ static constexpr uint32_t PROJECT_WORDS = 1;
 /// written 1; a product of 64 by 64 bits is computed in 9. Assumed.
 static constexpr uint32_t STEP_DEPTH = 6;
 static constexpr uint32_t MULTIPLY_DEPTH = 12;
-/// Iterations of a division: eight dividers side by side, each makes one of 128 bits per iteration.
-static constexpr uint32_t DIVIDE_ITERATIONS = 128;
+/// Iterations of a division: eight dividers side by side, each makes one bit per iteration.
+static constexpr uint32_t DIVIDE_ITERATIONS = 64;
 
 /// Words of all columns, and the rows of each that are looked at.
 struct word_batch {
@@ -43,9 +43,7 @@ struct overlapped_iterations {
 
   overlapped_iterations() : gather(0), evaluate(0), pass_on(0), look_up(0) {}
 
-  uint64_t busiest() const {
-    return max_u64(max_u64(gather, look_up), max_u64(evaluate, pass_on));
-  }
+  uint64_t busiest() const { return max_u64(max_u64(gather, look_up), max_u64(evaluate, pass_on)); }
 };
 
 }  // namespace nearscan

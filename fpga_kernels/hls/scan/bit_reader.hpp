@@ -60,9 +60,9 @@ struct bit_reader {
     return number;
   }
 
-  /// The next `count` (<= `At_once`) numbers of `bits` (<= 64 / `At_once`) each; what is behind them
-  /// in `numbers` [At_once] is written over. Gives one that neither `largest` nor any of them is
-  /// above.
+  /// The next `count` (<= `At_once`) numbers of `bits` (<= 64 / `At_once`) each; what is behind
+  /// them in `numbers` [At_once] is written over. Gives one that neither `largest` nor any of them
+  /// is above.
   template <uint32_t At_once, typename Number>
   NS_HOT Number take_side_by_side(byte_stream& in, uint32_t bits, uint32_t count, Number largest,
                                   Number* numbers) {
@@ -91,18 +91,6 @@ struct bit_reader {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
       const uint32_t some = count - got < At_once ? count - got : At_once;
       largest = take_side_by_side<At_once>(in, bits, some, largest, numbers + got);
-    }
-    return largest;
-  }
-
-  /// The same for the numbers of a whole word of rows.
-  template <uint32_t At_once, typename Number>
-  NS_HOT Number take_word(byte_stream& in, uint32_t bits, Number* numbers) {
-    Number largest = 0;
-  TAKES_OF_WORD:
-    for (uint32_t got = 0; got < static_cast<uint32_t>(ROWS); got += At_once) {
-#pragma HLS UNROLL
-      largest = take_side_by_side<At_once>(in, bits, At_once, largest, numbers + got);
     }
     return largest;
   }

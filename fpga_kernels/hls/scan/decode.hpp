@@ -166,6 +166,7 @@ inline void decode(const decode_plan& plan, page_stream& pages, byte_stream& pay
   lane_state lane;
 #pragma HLS BIND_STORAGE variable = lane.dictionary.value type = ram_2p impl = uram
 #pragma HLS BIND_STORAGE variable = lane.levels.words type = ram_2p impl = uram
+#pragma HLS ARRAY_PARTITION variable = lane.split.words dim = 2 complete
   open_lane(lane, plan);
   uint32_t status = STATUS_OK;
   uint32_t page_count = 0;

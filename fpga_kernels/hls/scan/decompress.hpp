@@ -63,6 +63,8 @@ inline void decompress(const decompress_plan& plan, page_stream& pages_in, byte_
   if (!plan.active) return;
   page_history history;
 #pragma HLS BIND_STORAGE variable = history.ring type = ram_2p impl = uram
+  // A copy reads two words that follow each other, and a word is written beside them.
+#pragma HLS ARRAY_PARTITION variable = history.ring cyclic factor = 2
   codec_state state;
   state.tokens = 0;
   uint32_t status = STATUS_OK;

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "groups.hpp"
-#include "number_word.hpp"
+#include "row_numbers.hpp"
 
 namespace nearscan {
 
@@ -57,14 +57,14 @@ LINES:
 /// Asks for the first words of the strings of `rows` that are not empty and not the state of their
 /// group.
 inline scratch_token first_words(const group_table& groups, uint32_t slot,
-                                 const number_word& strings, uint8_t rows,
-                                 const uint8_t place_of[ROWS]) {
+                                 const number_token& strings, uint8_t rows,
+                                 const group_places& place_of) {
   scratch_token token = scratch_token();
   token.kind = SCRATCH_FIRST_WORDS;
 FIRST_WORDS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
-    const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
+    const uint64_t reference = static_cast<uint64_t>(strings.row[row]);
     if (((rows >> row) & 1) == 0 || reference_length(reference) == 0) continue;
     const group_states& states = groups.at_hand[place_of[row]];
     if (states.has(slot) && states.low(slot) == reference) continue;
@@ -82,7 +82,7 @@ struct fold_work {
 
 /// Keeps the least or the greatest string of `rows` in their groups' states.
 NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
-                          const number_word& strings, uint8_t rows, const uint8_t place_of[ROWS],
+                          const number_token& strings, uint8_t rows, const group_places& place_of,
                           scratch_stream& requests, string_stream& answers, fold_work& work) {
   const scratch_token asked = first_words(groups, slot, strings, rows, place_of);
   words_token found = words_token();
@@ -95,7 +95,7 @@ NS_RARE void fold_strings(group_table& groups, uint32_t slot, bool least,
   work.iterations += 2 * ROWS;
 STRING_ROWS:
   for (int row = 0; row < ROWS; row++) {
-    const uint64_t reference = static_cast<uint64_t>(strings.low.row[row]);
+    const uint64_t reference = static_cast<uint64_t>(strings.row[row]);
     const bool is_empty = reference_length(reference) == 0;
     // One that was not asked for was the state, and is no better than what became of it.
     if (((rows >> row) & 1) == 0 || (((asked.rows >> row) & 1) == 0 && !is_empty)) continue;

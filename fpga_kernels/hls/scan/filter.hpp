@@ -32,7 +32,7 @@ READ_LANES:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
     if (lane >= lane_count) break;
-    columns[lane] = lanes[lane].read();
+    lanes[lane].read(columns[lane]);
     least = columns[lane].count < least ? columns[lane].count : least;
     any_ended |= columns[lane].last;
   }
@@ -103,7 +103,7 @@ PASS_ON:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (plan.forwarded[lane]) forwarded[lane].write(batch.columns[word][lane]);
+      if (((plan.forwarded >> lane) & 1) != 0) forwarded[lane].write(batch.columns[word][lane]);
     }
   }
   return rows_kept;
@@ -115,6 +115,7 @@ inline void filter(const filter_plan& plan, const key_memory& keys, value_stream
                    report_stream reports_in[LANES], value_stream forwarded[LANES],
                    keep_stream& kept, report_stream& reports_out) {
   word_batch batch;
+#pragma HLS ARRAY_PARTITION variable = batch.columns dim = 2 complete
   step_values steps[BATCH_WORDS];
   uint8_t found[BATCH_WORDS];
   filter_progress progress;

@@ -18,24 +18,17 @@ static_assert(ROWS_PER_ITERATION == 2, "a pair: see add_pair");
 /// Iterations from one sum of floats to the next, which needs it. Assumed: an adder of doubles.
 static constexpr uint32_t FLOAT_ITERATIONS = 8;
 
-/// The kinds of the slots, a bit each: those that go row by row, and sums that have met numbers of
-/// more than 64 bits.
-struct slot_kinds {
-  uint32_t in_order;
-  uint32_t wide_sums;
-};
-
 /// The inputs of the slots from one word.
 struct word_slots {
-  /// Numbers of slots that are no plain sums.
-  number_word number[AGGREGATES_MAX];
+  /// Numbers of slots that are no sums.
+  number_token number[AGGREGATES_MAX];
   /// The rows that each uses.
   uint8_t used[AGGREGATES_MAX];
   /// Slots that do not use all kept rows, a bit each.
   uint32_t partial;
-  /// The plain sums: of numbers of 64 bits, of which a unit has too few to leave 128. Rows that
-  /// they do not use bring 0.
-  half_token addend[AGGREGATES_MAX];
+  /// The sums: of numbers of 64 bits, of which a unit has too few to leave 128. Rows that they do
+  /// not use bring 0.
+  number_token addend[AGGREGATES_MAX];
   uint8_t sum_slot[AGGREGATES_MAX];
   uint32_t sum_count;
   /// Other slots, a bit each, but for counts of all kept rows.
@@ -43,7 +36,7 @@ struct word_slots {
 };
 
 /// Makes numbers of other rows 0.
-inline void leave_out(half_token& number, uint8_t rows) {
+inline void leave_out(number_token& number, uint8_t rows) {
 LEAVE_OUT:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -59,7 +52,7 @@ inline bool goes_in_order(const output_plan& column) {
 
 /// Reads what a word brings for a slot.
 inline void read_slot(const output_plan& column, uint32_t slot, uint8_t keep, uint8_t used,
-                      bool wide, half_stream& numbers, slot_kinds& kinds, word_slots& slots) {
+                      uint32_t in_order, number_stream& numbers, word_slots& slots) {
   const uint32_t bit = 1u << slot;
   slots.used[slot] = used;
   if (used != keep) slots.partial |= bit;
@@ -67,46 +60,36 @@ inline void read_slot(const output_plan& column, uint32_t slot, uint8_t keep, ui
     if (used != keep) slots.others |= bit;
     return;
   }
-  if (wide && column.function == FUNCTION_SUM) kinds.wide_sums |= bit;
-  if (column.function != FUNCTION_SUM || (kinds.wide_sums & bit) != 0) {
-    read_numbers(numbers, wide, slots.number[slot]);
-    slots.others |= bit & ~kinds.in_order;
+  if (column.function != FUNCTION_SUM) {
+    numbers.read(slots.number[slot]);
+    slots.others |= bit & ~in_order;
     return;
   }
-  half_token& addend = slots.addend[slots.sum_count];
-  addend = numbers.read();
+  number_token& addend = slots.addend[slots.sum_count];
+  numbers.read(addend);
   if (used != 0xff) leave_out(addend, used);
   slots.sum_slot[slots.sum_count] = static_cast<uint8_t>(slot);
   slots.sum_count++;
 }
 
-/// Folds a row into the states of the slots that are no plain sums; true when a sum left 128 bits.
-NS_APART bool fold_others(const output_plan* columns, const word_slots& slots, int row,
+/// Folds a row into the states of the slots that are no sums.
+NS_APART void fold_others(const output_plan* columns, const word_slots& slots, int row,
                           group_states& states) {
-  bool overflowed = false;
 OTHER_SLOTS:
   for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
 #pragma HLS UNROLL
     if (((slots.others >> slot) & 1) == 0) continue;
     const output_plan& column = columns[slot];
     const bool used = ((slots.used[slot] >> row) & 1) != 0;
-    i128& state = states.state[slot];
+    const int64_t state = states.number(slot);
     if (column.counts) {
-      state += used ? 0 : 1;
+      states.state[slot] = state + (used ? 0 : 1);
       continue;
     }
-    if (!used) continue;
-    const i128 value = slots.number[slot].at(row);
-    if (column.function == FUNCTION_SUM) {
-      i128 sum;
-      overflowed |= add_overflows(state, value, &sum);
-      state = sum;
-    } else {
-      const bool better = column.function == FUNCTION_MIN ? value < state : value > state;
-      if (better || !states.has(slot)) state = value;
-    }
+    const int64_t value = slots.number[slot].row[row];
+    const bool better = column.function == FUNCTION_MIN ? value < state : value > state;
+    if (used && (better || !states.has(slot))) states.state[slot] = value;
   }
-  return overflowed;
 }
 
 /// Slots that meet a value in a row, a bit each.
@@ -121,7 +104,7 @@ MET:
   return met;
 }
 
-/// Adds what two rows bring to the plain sums of their groups, which may be one.
+/// Adds what two rows bring to the sums of their groups, which may be one.
 NS_HOT void add_pair(const word_slots& slots, uint32_t first, group_states& one,
                      group_states& other) {
 SUMS:
@@ -133,23 +116,21 @@ SUMS:
   }
 }
 
-/// Folds a row into its group, but for the plain sums; true when a sum left 128 bits.
-NS_HOT bool fold_row(const output_plan* columns, const slot_kinds& kinds, const word_slots& slots,
+/// Folds a row into its group, but for the sums.
+NS_HOT void fold_row(const output_plan* columns, uint32_t in_order, const word_slots& slots,
                      int row, group_states& states) {
-  const bool overflowed = slots.others != 0 && fold_others(columns, slots, row, states);
+  if (slots.others != 0) fold_others(columns, slots, row, states);
   const uint32_t met = slots.partial == 0 ? 0xffff : slots_met(slots, row);
-  states.seen = static_cast<uint16_t>(states.seen | (met & ~kinds.in_order));
+  states.seen = static_cast<uint16_t>(states.seen | (met & ~in_order));
   states.rows++;
-  return overflowed;
 }
 static_assert(UNIT_ROWS_MAX < 1ull << 32, "rows of a group are counted in 32 bits");
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
 
-/// Folds the rows `keep` of a word, whose groups are at hand; true when a sum left 128 bits.
-inline bool fold_rows_of_word(const output_plan* columns, const slot_kinds& kinds,
-                              const word_slots& slots, uint8_t keep, const uint8_t place_of[ROWS],
+/// Folds the rows `keep` of a word, whose groups are at hand.
+inline void fold_rows_of_word(const output_plan* columns, uint32_t in_order,
+                              const word_slots& slots, uint8_t keep, const group_places& place_of,
                               group_table& groups, fold_work& work) {
-  bool overflowed = false;
 ITERATIONS:
   for (uint32_t first = 0; first < static_cast<uint32_t>(ROWS); first += ROWS_PER_ITERATION) {
 #pragma HLS PIPELINE II = 1
@@ -159,23 +140,22 @@ ITERATIONS:
     group_states& one = groups.at_hand[place_of[first]];
     group_states& other = groups.at_hand[place_of[first + 1]];
     add_pair(slots, first, one, other);
-    if ((both & 1) != 0) overflowed |= fold_row(columns, kinds, slots, first, one);
-    if ((both & 2) != 0) overflowed |= fold_row(columns, kinds, slots, first + 1, other);
+    if ((both & 1) != 0) fold_row(columns, in_order, slots, first, one);
+    if ((both & 2) != 0) fold_row(columns, in_order, slots, first + 1, other);
   }
-  return overflowed;
 }
 
 /// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the
 /// order of the rows.
-NS_RARE void fold_floats(group_table& groups, uint32_t slot, const number_word& number,
-                         uint8_t rows, const uint8_t place_of[ROWS], fold_work& work) {
+NS_RARE void fold_floats(group_table& groups, uint32_t slot, const number_token& number,
+                         uint8_t rows, const group_places& place_of, fold_work& work) {
 FLOAT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 // The interval is that of the adder.
 #pragma HLS PIPELINE II = 8
     if (((rows >> row) & 1) == 0) continue;
     group_states& states = groups.at_hand[place_of[row]];
-    const uint64_t bits = order_bits(static_cast<uint64_t>(number.low.row[row]));
+    const uint64_t bits = order_bits(static_cast<uint64_t>(number.row[row]));
     states.state[slot] = static_cast<i128>(add_floats(states.low(slot), bits));
     states.mark(slot);
     work.iterations += FLOAT_ITERATIONS;
@@ -183,13 +163,12 @@ FLOAT_ROWS:
 }
 
 /// Folds the slots that go row by row.
-NS_RARE void fold_in_order(const output_plan* columns, const slot_kinds& kinds,
-                           const word_slots& slots, const uint8_t place_of[ROWS],
-                           group_table& groups, scratch_stream& requests, string_stream& answers,
-                           fold_work& work) {
+NS_RARE void fold_in_order(const output_plan* columns, uint32_t in_order, const word_slots& slots,
+                           const group_places& place_of, group_table& groups,
+                           scratch_stream& requests, string_stream& answers, fold_work& work) {
 SLOTS_IN_ORDER:
   for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
-    if (((kinds.in_order >> slot) & 1) == 0) continue;
+    if (((in_order >> slot) & 1) == 0) continue;
     if (columns[slot].function == FUNCTION_SUM_FLOAT) {
       fold_floats(groups, slot, slots.number[slot], slots.used[slot], place_of, work);
     } else {

@@ -4,8 +4,8 @@
 // A state in memory is read two iterations before it can be changed, so that rows of one group
 // behind each other would wait for each other. Eight groups, as many as a word can have, are
 // therefore at hand in registers, where a state is changed within an iteration. A group that a word
-// needs and that is not there changes places with one that the word does not need; all that a word
-// is missing do so one per iteration, and the word waits for the last of them.
+// needs and that is not there changes places with one that the word does not need. The rows of such
+// a word are looked at one after the other, two iterations each, and the word waits for the last.
 #pragma once
 
 #include "plan.hpp"
@@ -17,17 +17,22 @@ namespace nearscan {
 /// rows that are not counted. `seen` has a bit for each slot that has met a value, `rows` are the
 /// kept rows.
 struct group_states {
-  i128 state[AGGREGATES_MAX];
+  hls::vector<i128, AGGREGATES_MAX> state;
   uint16_t seen;
   uint32_t rows;
 
   bool has(uint32_t slot) const { return ((seen >> slot) & 1) != 0; }
   void mark(uint32_t slot) { seen = static_cast<uint16_t>(seen | 1u << slot); }
+  int64_t number(uint32_t slot) const { return static_cast<int64_t>(state[slot]); }
   uint64_t low(uint32_t slot) const { return static_cast<uint64_t>(state[slot]); }
   uint64_t high(uint32_t slot) const {
     return static_cast<uint64_t>(static_cast<u128>(state[slot]) >> 64);
   }
 };
+
+/// The groups of eight rows, and the places where these are at hand.
+typedef hls::vector<uint32_t, ROWS> group_numbers;
+typedef hls::vector<uint8_t, ROWS> group_places;
 
 /// Groups at hand.
 static constexpr uint32_t GROUPS_AT_HAND = ROWS;
@@ -72,7 +77,7 @@ struct group_table {
 
   /// The place of each row's group; false when one of the rows `keep` has its group in memory.
   /// Other rows bring nothing to any place.
-  NS_HOT bool find(const uint32_t group_of[ROWS], uint8_t keep, uint8_t places[ROWS]) const {
+  NS_HOT bool find(const group_numbers& group_of, uint8_t keep, group_places& places) const {
     uint32_t missing = 0;
   FIND:
     for (int row = 0; row < ROWS; row++) {
@@ -85,8 +90,8 @@ struct group_table {
   }
 
   /// Gives `group` a place that is none of the `taken` ones, a bit each; its states come there, and
-  /// those that were there go to memory.
-  NS_APART void exchange(uint32_t group, uint32_t taken) {
+  /// those that were there go to memory. Gives the place.
+  NS_APART uint32_t exchange(uint32_t group, uint32_t taken) {
     uint32_t place = latest;
   NEXT_PLACE:
     for (uint32_t i = 0; i < GROUPS_AT_HAND; i++) {
@@ -102,10 +107,11 @@ struct group_table {
     group_at[place] = group;
     place_of[group] = static_cast<uint8_t>(place);
     latest = place;
+    return place;
   }
 
   /// Brings the groups of the rows `keep` to hand; gives the iterations of that.
-  NS_APART uint32_t bring(const uint32_t group_of[ROWS], uint8_t keep) {
+  NS_APART uint32_t bring(const group_numbers& group_of, uint8_t keep) {
     uint32_t taken = 0;
   TAKEN:
     for (int row = 0; row < ROWS; row++) {
@@ -113,18 +119,16 @@ struct group_table {
       const uint8_t place = place_of[group_of[row]];
       if (((keep >> row) & 1) != 0 && place != IN_MEMORY) taken |= 1u << place;
     }
-    uint32_t iterations = EXCHANGE_DEPTH;
   MISSING:
     for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
+// A place is read, and those of two groups are written.
+#pragma HLS PIPELINE II = 2
       if (((keep >> row) & 1) == 0) continue;
-      if (place_of[group_of[row]] == IN_MEMORY) {
-        exchange(group_of[row], taken);
-        iterations++;
-      }
-      taken |= 1u << place_of[group_of[row]];
+      uint32_t place = place_of[group_of[row]];
+      if (place == IN_MEMORY) place = exchange(group_of[row], taken);
+      taken |= 1u << place;
     }
-    return iterations;
+    return 2 * ROWS + EXCHANGE_DEPTH;
   }
 
   /// Writes all groups at hand to memory.

@@ -46,9 +46,23 @@ inline uint32_t put_iterations(uint32_t count) {
 /// The packed indexes of a whole word, of `width` bits each; gives one that none is above.
 NS_HOT uint32_t take_packed_word(byte_stream& payload, bit_reader& bits, uint32_t width,
                                  uint32_t indexes[INDEX_ROOM]) {
-  if (width <= 8) return bits.take_word<8>(payload, width, indexes);
-  if (width <= 16) return bits.take_word<4>(payload, width, indexes);
-  return bits.take_word<2>(payload, width, indexes);
+  static_assert(ROWS == 8, "eight indexes at once, or in two halves, or in four pairs");
+  uint32_t largest = 0;
+  if (width <= 8) return bits.take_side_by_side<8>(payload, width, 8, largest, indexes);
+  if (width <= 16) {
+  HALVES:
+    for (uint32_t half = 0; half < 2; half++) {
+#pragma HLS UNROLL
+      largest = bits.take_side_by_side<4>(payload, width, 4, largest, indexes + 4 * half);
+    }
+    return largest;
+  }
+PAIRS:
+  for (uint32_t pair = 0; pair < 4; pair++) {
+#pragma HLS UNROLL
+    largest = bits.take_side_by_side<2>(payload, width, 2, largest, indexes + 2 * pair);
+  }
+  return largest;
 }
 
 /// The next `count` (<= 8) packed indexes of `width` bits each.

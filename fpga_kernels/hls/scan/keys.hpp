@@ -48,13 +48,18 @@ inline bool is_in_bloom(const key_set_plan& set, const key_memory& memory, int64
   hash ^= hash >> 33;
   const uint32_t low = static_cast<uint32_t>(hash);
   const uint32_t block = set.block_first + static_cast<uint32_t>(((hash >> 32) * set.blocks) >> 32);
+  uint64_t words[KEY_BLOCK_WORDS];
+KEY_WORDS_OF_BLOCK:
+  for (uint32_t word = 0; word < KEY_BLOCK_WORDS; word++) {
+#pragma HLS UNROLL
+    words[word] = memory.word[word][block];
+  }
   bool found = true;
 KEY_LANES:
   for (uint32_t lane = 0; lane < 2 * KEY_BLOCK_WORDS; lane++) {
 #pragma HLS UNROLL
     const uint32_t bit = (low * KEY_SALTS[lane]) >> 27;
-    const uint64_t word = memory.word[lane / 2][block];
-    found = found && ((word >> (32 * (lane % 2) + bit)) & 1) != 0;
+    found = found && ((words[lane / 2] >> (32 * (lane % 2) + bit)) & 1) != 0;
   }
   return found && number >= set.first && number <= set.last;
 }
@@ -68,8 +73,7 @@ inline bool is_in_bitmap(const key_set_plan& set, const key_memory& memory, int6
   return ((memory.word[word % KEY_BLOCK_WORDS][block] >> (place & 63)) & 1) != 0;
 }
 
-/// Which of eight rows a set passes. NULL passes, and so does a number without a sign that 64 bits
-/// with one do not hold.
+/// Which of eight rows a set passes. NULL passes.
 inline uint8_t rows_of_keys(const key_set_plan& set, const key_memory& memory,
                             const value_token& column) {
   uint32_t passed = 0;
@@ -78,10 +82,9 @@ KEY_ROWS:
 #pragma HLS PIPELINE II = 1
 #pragma HLS UNROLL factor = 2
     const int64_t number = column.value.row[row];
-    const bool found = set.is_bitmap ? is_in_bitmap(set, memory, number)
-                                     : is_in_bloom(set, memory, number);
-    const bool beyond = set.is_unsigned && number < 0;
-    passed |= static_cast<uint32_t>(found || beyond) << row;
+    const bool found =
+        set.is_bitmap ? is_in_bitmap(set, memory, number) : is_in_bloom(set, memory, number);
+    passed |= static_cast<uint32_t>(found) << row;
   }
   return static_cast<uint8_t>(passed | (~column.valid & 0xffu));
 }

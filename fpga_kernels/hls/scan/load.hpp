@@ -32,7 +32,8 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   status = load_key_filters(words, sections, header, scope, plan);
   if (status != STATUS_OK) return status;
   load_literals(words, sections.of[SECTION_LITERALS], plan.filter.program);
-  load_literals(words, sections.of[SECTION_LITERALS], plan.project.program);
+  const bool literals_fit =
+      load_literals(words, sections.of[SECTION_LITERALS], plan.project.program);
   status = load_program(words, sections.of[SECTION_PREDICATE], scope, plan.filter.program,
                         predicate_kind);
   if (status != STATUS_OK) return status;
@@ -47,11 +48,7 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   plan.project.lane_count = scope.column_count;
   plan.filter.rows = header.rows;
   plan.filter.steps_max = header.steps_max;
-FORWARD_NONE:
-  for (int lane = 0; lane < LANES; lane++) {
-#pragma HLS UNROLL
-    plan.filter.forwarded[lane] = false;
-  }
+  plan.filter.forwarded = 0;
 FORWARD_STEPS:
   for (uint32_t index = 0; index < plan.project.program.step_count; index++) {
 #pragma HLS PIPELINE off
@@ -62,12 +59,8 @@ FORWARD_STEPS:
   }
   status = load_output(words, sections, scope, projection_kind, plan);
   if (status != STATUS_OK) return status;
-FORWARD_COPY:
-  for (int lane = 0; lane < LANES; lane++) {
-#pragma HLS UNROLL
-    plan.project.forwarded[lane] = plan.filter.forwarded[lane];
-  }
-  return STATUS_OK;
+  plan.project.forwarded = plan.filter.forwarded;
+  return literals_fit ? STATUS_OK : STATUS_OVERFLOW;
 }
 
 }  // namespace nearscan

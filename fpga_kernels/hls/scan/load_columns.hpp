@@ -53,25 +53,27 @@ STRINGS:
   return true;
 }
 
-/// Makes the automaton of a test with a pattern; false when it has too many places.
+/// Makes the automaton of a test with a pattern; false when it has too many places, or there are
+/// too many patterns.
 NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
-                          const test_record& record, pattern_plan& pattern) {
+                          const test_record& record, uint32_t test, pattern_plan& patterns) {
   const section_range& bytes_range = sections.of[SECTION_BYTES];
   if (record.string_count != 1 || record.string_first >= sections.of[SECTION_STRINGS].count) {
     return false;
   }
   const string_record text = load_string_record(
       words, sections.of[SECTION_STRINGS].offset + record.string_first * STRING_RECORD_BYTES);
-  if (text.length > STRING_BYTES_MAX ||
+  const uint32_t number = patterns.count;
+  if (text.length > STRING_BYTES_MAX || number == PATTERNS_PER_COLUMN_MAX ||
       static_cast<uint64_t>(text.offset) + text.length > bytes_range.bytes) {
     return false;
   }
-  pattern.one = 0;
-  pattern.any = 0;
+  patterns.one[number] = 0;
+  patterns.any[number] = 0;
 CLEAR_BYTES:
   for (uint32_t byte = 0; byte < 256; byte++) {
 #pragma HLS PIPELINE II = 1
-    pattern.literal[byte] = 0;
+    patterns.literal[byte][number] = 0;
   }
   uint32_t place = 0;
 PATTERN_BYTES:
@@ -81,18 +83,20 @@ PATTERN_BYTES:
     const uint8_t byte = command_byte(words, bytes_range.offset + text.offset + at);
     const uint64_t bit = static_cast<uint64_t>(1) << place;
     if (byte == PATTERN_ANY) {
-      pattern.any |= bit;
+      patterns.any[number] |= bit;
       continue;
     }
     if (place == PATTERN_PLACES_MAX) return false;
     if (byte == PATTERN_ONE) {
-      pattern.one |= bit;
+      patterns.one[number] |= bit;
     } else {
-      pattern.literal[byte] |= bit;
+      patterns.literal[byte][number] |= bit;
     }
     place++;
   }
-  pattern.end = static_cast<uint64_t>(1) << place;
+  patterns.end[number] = static_cast<uint64_t>(1) << place;
+  patterns.test[number] = static_cast<uint8_t>(test);
+  patterns.count = number + 1;
   return true;
 }
 
@@ -107,7 +111,7 @@ CLEAR:
   for (int column = 0; column < LANES; column++) {
 #pragma HLS UNROLL
     plan.decode[column].tests.test_count = 0;
-    plan.decode[column].tests.pattern_mask = 0;
+    plan.decode[column].tests.patterns.count = 0;
   }
 TESTS:
   for (uint32_t index = 0; index < range.count; index++) {
@@ -127,10 +131,9 @@ TESTS:
     const uint16_t bit = tests.test_count;
     const bool is_pattern = record.op == TEST_LIKE;
     const bool loaded =
-        is_pattern ? load_pattern(words, sections, record, tests.patterns[bit])
+        is_pattern ? load_pattern(words, sections, record, bit, tests.patterns)
                    : load_test_strings(words, sections, record, tests, strings, lane_words);
     if (!loaded) return STATUS_MALFORMED;
-    if (is_pattern) tests.pattern_mask = static_cast<uint16_t>(tests.pattern_mask | 1u << bit);
     tests.op[bit] = record.op;
     tests.string_end[bit] = static_cast<uint16_t>(strings);
     tests.test_count = static_cast<uint16_t>(bit + 1);
@@ -238,7 +241,6 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   // A reference has 40 bits for the first word of a byte string.
   if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;
   uint64_t scratch_used = 0;
-  uint32_t unsigned_columns = 0;
 COLUMNS:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS PIPELINE off
@@ -281,12 +283,8 @@ COLUMNS:
     lane.scratch_begin = column.scratch_offset;
     lane.scratch_end = column.scratch_offset + column.scratch_bytes / 8 * 8;
     lane.steps_max = header.steps_max;
-    if (lane.read_as == READ_AS_UNSIGNED && lane.stored_bits == 64) unsigned_columns |= 1u << index;
   }
   give_store(range.count, plan);
-  plan.filter.program.unsigned_columns = unsigned_columns;
-  plan.project.program.unsigned_columns = unsigned_columns;
-  plan.aggregate.unsigned_columns = unsigned_columns;
   return STATUS_OK;
 }
 

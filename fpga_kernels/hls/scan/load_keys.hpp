@@ -40,7 +40,6 @@ KEY_FILTERS:
     key_set_plan& set = keys.sets[index];
     set.column = static_cast<uint8_t>(record.column);
     set.is_bitmap = record.kind == KEY_SET_BITMAP;
-    set.is_unsigned = ((plan.filter.program.unsigned_columns >> record.column) & 1) != 0;
     set.first = static_cast<int64_t>(record.first);
     set.last = static_cast<int64_t>(record.last);
     set.block_first = blocks;

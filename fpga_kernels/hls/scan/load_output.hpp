@@ -11,10 +11,8 @@ inline void forward_operand(uint16_t operand, scan_plan& plan) {
   if (operand == NONE) return;
   const uint32_t index = operand & ((1u << OPERAND_KIND_SHIFT) - 1);
   const uint32_t kind = operand >> OPERAND_KIND_SHIFT;
-  if (kind == OPERAND_COLUMN) plan.filter.forwarded[index] = true;
-  if (kind == OPERAND_TEST) {
-    plan.filter.forwarded[plan.filter.program.test_column[index]] = true;
-  }
+  if (kind == OPERAND_COLUMN) plan.filter.forwarded |= 1u << index;
+  if (kind == OPERAND_TEST) plan.filter.forwarded |= 1u << plan.filter.program.test_column[index];
 }
 
 /// The place of the record of a key's range, for each key; 0 for none.
@@ -260,6 +258,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
     return STATUS_UNSUPPORTED;
   }
   plan.aggregate.states = output.mode == OUTPUT_STATES;
+  plan.write.states = plan.aggregate.states;
   plan.aggregate.column_count = plan.project.column_count;
   plan.write.column_count = plan.project.column_count;
   plan.write.bytes_max = output.bytes_max;

@@ -54,11 +54,10 @@ inline uint8_t number_kind(bool right, uint8_t width) {
   return right && is_numeric_width(width) ? IS_NUMBER : 0;
 }
 
-/// Whether an operand is a literal that a divider takes: 64 bits, not 0.
+/// Whether an operand is a literal that a divider takes: not 0.
 inline bool is_divisor(const program_plan& program, uint16_t operand, uint8_t kind) {
   if (kind != IS_NUMBER || (operand >> OPERAND_KIND_SHIFT) != OPERAND_LITERAL) return false;
-  const i128 literal = program.literals[operand & ((1u << OPERAND_KIND_SHIFT) - 1)];
-  return literal != 0 && fits_64(literal);
+  return program.literals[operand & ((1u << OPERAND_KIND_SHIFT) - 1)] != 0;
 }
 
 /// Checks one step; gives the kind of its value, 0 when it is wrong.
@@ -138,17 +137,22 @@ STEPS:
   return STATUS_OK;
 }
 
-/// Loads the literals for one program.
-inline void load_literals(const uint64_t* words, const section_range& range,
+/// Loads the literals for one program; false when some have more than 64 bits, as no operand has.
+/// These are 0, so that nothing is divided by one.
+inline bool load_literals(const uint64_t* words, const section_range& range,
                           program_plan& program) {
+  bool all_fit = true;
 LITERALS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
     const literal_record record =
         load_literal_record(words, range.offset + index * LITERAL_RECORD_BYTES);
-    program.literals[index] = make_i128(record.low, record.high);
+    const bool fits = fits_64(make_i128(record.low, record.high));
+    program.literals[index] = fits ? static_cast<int64_t>(record.low) : 0;
+    all_fit = all_fit && fits;
   }
+  return all_fit;
 }
 
 }  // namespace nearscan

@@ -76,7 +76,6 @@ inline bool fits_bits(int64_t number, uint32_t bits, bool with_sign) {
 NS_APART uint32_t to_number(const decode_plan& plan, const stored_value& stored, int64_t& number) {
   switch (plan.read_as) {
     case READ_AS_UNSIGNED:
-      // Of 8 bytes the highest bit is no sign: whoever takes the number further knows.
       number = static_cast<int64_t>(stored.first);
       break;
     case READ_AS_FLOAT_ORDER:
@@ -95,9 +94,11 @@ NS_APART uint32_t to_number(const decode_plan& plan, const stored_value& stored,
                    : static_cast<int64_t>(stored.first);
       break;
   }
-  const bool fits = plan.number_bits == 0 ||
-                    fits_bits(number, plan.number_bits, plan.read_as != READ_AS_UNSIGNED);
-  return fits ? STATUS_OK : STATUS_CORRUPT;
+  const bool is_unsigned = plan.read_as == READ_AS_UNSIGNED;
+  const bool fits = plan.number_bits == 0 || fits_bits(number, plan.number_bits, !is_unsigned);
+  if (!fits) return STATUS_CORRUPT;
+  // Operands have 64 bits with their sign.
+  return is_unsigned && number < 0 ? STATUS_OVERFLOW : STATUS_OK;
 }
 
 }  // namespace nearscan

@@ -6,8 +6,8 @@
 
 namespace nearscan {
 
-/// Passes `count` bytes of the chunk on as the bytes of a page, in whole words. False when the chunk
-/// ends before.
+/// Passes `count` bytes of the chunk on as the bytes of a page, in whole words. False when the
+/// chunk ends before.
 ///
 /// An iteration takes what one word of a line holds of the page, and passes a word on once it has
 /// eight bytes: a page that begins within a word takes one iteration more than it has words.

@@ -49,10 +49,10 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, cons
   keep_stream filtered;
   report_stream filter_report;
   row_stream projected;
-  half_stream operands[SLOTS];
+  number_stream operands[SLOTS];
   report_stream project_report;
   row_stream results;
-  half_stream columns[SLOTS];
+  number_stream columns[SLOTS];
   report_stream aggregate_report;
   scratch_stream state_requests;
   string_stream states;
@@ -79,8 +79,8 @@ LANE_STAGES:
         decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane], decompressed[lane],
                requests[lane], found[lane], values[lane], keys[lane], decoded[lane]));
   }
-  NS_STAGE(flow, filter(plan.filter, key_bits, values, decoded, forwarded, filtered,
-                        filter_report));
+  NS_STAGE(flow,
+           filter(plan.filter, key_bits, values, decoded, forwarded, filtered, filter_report));
   NS_STAGE(flow, project(plan.project, filtered, forwarded, filter_report, projected, operands,
                          project_report));
   NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,

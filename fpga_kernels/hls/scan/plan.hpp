@@ -23,21 +23,27 @@ struct memory_plan {
   uint32_t lane_count;
 };
 
-/// A pattern of LIKE as an automaton. In state `i` the first `i` places have been matched; a place
-/// is a byte or `_`.
+/// The states of the automata of a column's patterns, or places of the patterns, a bit each.
+typedef hls::vector<uint64_t, PATTERNS_PER_COLUMN_MAX> pattern_bits;
+
+/// The patterns of LIKE of one column as automata, side by side. In state `i` the first `i` places
+/// have been matched; a place is a byte or `_`.
 struct pattern_plan {
-  /// For each byte, a bit for each place that is this byte.
-  uint64_t literal[256];
+  uint32_t count;
+  /// For each byte, the places that are this byte: a word of all automata.
+  pattern_bits literal[256];
   /// Places that are any character, and those before which there may be any characters: there is
   /// one such place more, behind the last.
-  uint64_t one;
-  uint64_t any;
-  /// The state in which all places have been matched, as its bit.
-  uint64_t end;
+  pattern_bits one;
+  pattern_bits any;
+  /// The states in which all places have been matched.
+  pattern_bits end;
+  /// The string test that each pattern is.
+  uint8_t test[PATTERNS_PER_COLUMN_MAX];
 };
 
 /// String tests of one column: operations and literals, each literal padded to whole words. A
-/// pattern has no literal but an automaton: 2 KiB each, one URAM for the most there are.
+/// pattern has no literal but an automaton.
 struct lane_tests {
   static constexpr int STRINGS = STRINGS_PER_COLUMN_MAX;
   static constexpr int WORDS = STRING_BYTES_PER_COLUMN_MAX / 8;
@@ -47,9 +53,7 @@ struct lane_tests {
   uint16_t length[STRINGS];
   uint16_t word_first[STRINGS];
   uint64_t words[WORDS];
-  /// Which tests are patterns.
-  uint16_t pattern_mask;
-  pattern_plan patterns[TESTS_PER_COLUMN_MAX];
+  pattern_plan patterns;
 };
 
 /// The plan of finding the pages of one column.
@@ -101,11 +105,9 @@ struct step {
 
 /// A program with the literals it may use. `test_bit` maps a string test to its column and bit.
 struct program_plan {
-  /// Columns whose 64 bits are a number without a sign, a bit each.
-  uint32_t unsigned_columns;
   uint32_t step_count;
   step steps[STEPS_MAX];
-  i128 literals[LITERALS_MAX];
+  int64_t literals[LITERALS_MAX];
   uint8_t test_column[TESTS_MAX];
   uint8_t test_bit[TESTS_MAX];
 };
@@ -120,8 +122,6 @@ static constexpr uint32_t KEY_ROWS_AT_ONCE = 2;
 struct key_set_plan {
   uint8_t column;
   bool is_bitmap;
-  /// Whether 64 bits of the column are a number without a sign.
-  bool is_unsigned;
   int64_t first;
   int64_t last;
   uint32_t block_first;
@@ -142,7 +142,8 @@ struct filter_plan {
   uint32_t lane_count;
   uint64_t rows;
   uint64_t steps_max;
-  bool forwarded[LANES];
+  /// Columns that the projection needs, a bit each.
+  uint32_t forwarded;
 };
 
 /// An output column: where its values come from and what becomes of them.
@@ -175,7 +176,7 @@ struct project_plan {
   program_plan program;
   uint32_t lane_count;
   top_plan top;
-  bool forwarded[LANES];
+  uint32_t forwarded;
   uint32_t column_count;
   output_plan columns[SLOTS];
 };
@@ -185,12 +186,12 @@ struct aggregate_plan {
   uint32_t key_count;
   uint32_t column_count;
   output_plan columns[SLOTS];
-  /// Columns whose 64 bits are a number without a sign, a bit each.
-  uint32_t unsigned_columns;
 };
 
 struct write_plan {
   command_header header;
+  /// Whether the rows are groups, whose numbers have 128 bits.
+  bool states;
   uint32_t column_count;
   uint8_t width[SLOTS];
   uint64_t bytes_max;

@@ -8,27 +8,20 @@
 namespace nearscan {
 
 /// The numbers of an output column: codes of a key, truth values, or numbers as they are.
-inline void project_numbers(const project_plan& plan, const output_plan& column,
-                            const value_token columns[LANES], const step_values& steps,
-                            number_word& out) {
-  if (column.is_key && !column.is_range) {
-    out.wide = false;
-  CODES:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      out.low.row[row] = columns[column.lane].code[row];
-    }
-  } else if (column.width == WIDTH_BOOL) {
-    const uint32_t truth = fetch_truth(plan.program, column.operand, columns, steps);
-    out.wide = false;
-  TRUTH:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      out.low.row[row] = (truth >> row) & 1;
-    }
-  } else {
-    fetch_numbers(plan.program, column.operand, columns, steps, out);
+inline number_token project_numbers(const project_plan& plan, const output_plan& column,
+                                    const value_token columns[LANES], const step_values& steps) {
+  if (!(column.is_key && !column.is_range) && column.width != WIDTH_BOOL) {
+    return fetch_numbers(plan.program, column.operand, columns, steps);
   }
+  const uint32_t truth = fetch_truth(plan.program, column.operand, columns, steps);
+  number_token numbers;
+CODES_OR_TRUTH:
+  for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    const int64_t code = columns[column.lane].code[row];
+    numbers.row[row] = column.is_key ? code : static_cast<int64_t>((truth >> row) & 1);
+  }
+  return numbers;
 }
 
 /// Which of the kept rows an output column is about.
@@ -41,21 +34,18 @@ inline uint8_t used_rows(const project_plan& plan, const output_plan& column, ui
 
 /// The place of each row in the range of a key: 0 for null, else one more than the distance from
 /// the first number. Gives the rows that are outside of it; their place is 0 too.
-NS_RARE uint8_t place_in_range(const output_plan& column, uint8_t valid, number_word& number) {
+NS_RARE uint8_t place_in_range(const output_plan& column, uint8_t valid, number_token& number) {
   uint32_t outside = 0;
-  half_token place;
 PLACES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    i128 distance;
-    const bool too_far = subtract_overflows(number.at(row), column.first, &distance);
-    const bool inside = !too_far && distance >= 0 && distance < static_cast<i128>(column.count);
+    const uint64_t distance =
+        static_cast<uint64_t>(number.row[row]) - static_cast<uint64_t>(column.first);
+    const bool inside = number.row[row] >= column.first && distance < column.count;
     const bool is_null = ((valid >> row) & 1) == 0;
     outside |= static_cast<uint32_t>(!inside && !is_null) << row;
-    place.row[row] = inside && !is_null ? static_cast<int64_t>(distance) + 1 : 0;
+    number.row[row] = inside && !is_null ? static_cast<int64_t>(distance) + 1 : 0;
   }
-  number.low = place;
-  number.wide = false;
   return static_cast<uint8_t>(outside);
 }
 
@@ -75,24 +65,24 @@ inline void describe_column(const project_plan& plan, uint32_t index, uint8_t ke
   // The codes and places of a key tell nulls themselves, and rows are counted whatever they hold.
   const bool always = column.is_key || column.function == FUNCTION_COUNT_ROWS;
   rows.valid[index] = always ? 0xff : fetch_valid(plan.program, column.operand, columns, steps);
-  const bool numbers = !column.is_key && !column.counts && column.width != WIDTH_BOOL;
-  if (numbers && is_wide(plan.program, column.operand, columns, steps)) rows.wide |= 1u << index;
 }
 
-/// The numbers of a key, or of an output column of rows.
-inline void compute_column(const project_plan& plan, uint32_t index, uint8_t keep,
-                           const value_token columns[LANES], const step_values& steps,
-                           const row_token& rows, number_word& number, project_faults& faults) {
+/// The numbers of a key, of an output column of rows, or for a slot.
+inline number_token compute_column(const project_plan& plan, uint32_t index, uint8_t keep,
+                                   const value_token columns[LANES], const step_values& steps,
+                                   const row_token& rows, project_faults& faults) {
   const output_plan& column = plan.columns[index];
-  project_numbers(plan, column, columns, steps, number);
+  // A slot's state is checked at the end.
+  if (column.function != 0) return fetch_numbers(plan.program, column.operand, columns, steps);
+  number_token number = project_numbers(plan, column, columns, steps);
   if (column.is_range) {
     const uint8_t not_null = fetch_valid(plan.program, column.operand, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
-  // Numbers that are wider than 128 bits have been found before.
   if ((misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
     faults.overflowed = true;
   }
+  return number;
 }
 
 /// Gathers kept rows; false when these were the last.
@@ -109,7 +99,8 @@ GATHER:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (plan.forwarded[lane]) batch.columns[batch.words][lane] = forwarded[lane].read();
+      if (((plan.forwarded >> lane) & 1) != 0)
+        forwarded[lane].read(batch.columns[batch.words][lane]);
     }
     batch.rows[batch.words] = kept.keep;
     batch.words++;
@@ -124,38 +115,30 @@ static constexpr uint32_t SENT_COLUMNS = 2;
 /// Sends the columns of a word, those that only count left out; gives the iterations.
 inline uint32_t send_columns(const project_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
-                             const row_token& rows, half_stream numbers[SLOTS],
+                             const row_token& rows, number_stream numbers[SLOTS],
                              project_faults& faults) {
   const bool passes = rows.keep != 0;
-  uint32_t halves = 0;
+  uint32_t sent = 0;
 COLUMNS:
   for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS UNROLL factor = 2
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    const output_plan& column = plan.columns[index];
-    if (column.counts) continue;
-    halves += rows.is_wide(index) ? 2 : 1;
-    // A slot's state is checked at the end, and slots have no top.
-    if (column.function != 0) {
-      send_operand(plan.program, column.operand, columns, steps, numbers[index]);
-      continue;
-    }
+    if (plan.columns[index].counts) continue;
+    sent++;
     // Rows that a top leaves out overflow like any others.
-    number_word number;
-    compute_column(plan, index, keep, columns, steps, rows, number, faults);
-    if (passes) send_numbers(number, numbers[index]);
+    const number_token number = compute_column(plan, index, keep, columns, steps, rows, faults);
+    if (passes) numbers[index].write(number);
   }
-  return (halves + SENT_COLUMNS - 1) / SENT_COLUMNS;
+  return (sent + SENT_COLUMNS - 1) / SENT_COLUMNS;
 }
 
 /// Passes on the output columns of a word; gives the iterations.
 inline uint64_t pass_on_word(const project_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
-                             top_chain& chain, row_stream& rows_out, half_stream numbers[SLOTS],
+                             top_chain& chain, row_stream& rows_out, number_stream numbers[SLOTS],
                              project_faults& faults) {
   row_token out;
-  out.wide = 0;
   out.keep = keep;
   out.last = false;
   uint64_t iterations = 1;
@@ -175,9 +158,10 @@ DESCRIBE:
 
 /// Stage: kept rows in, their output columns out.
 inline void project(const project_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
-                    report_stream& reports_in, row_stream& rows_out, half_stream numbers[SLOTS],
+                    report_stream& reports_in, row_stream& rows_out, number_stream numbers[SLOTS],
                     report_stream& reports_out) {
   word_batch batch;
+#pragma HLS ARRAY_PARTITION variable = batch.columns dim = 2 complete
   step_values steps[BATCH_WORDS];
   uint64_t rows = 0;
   uint64_t all_iterations = 0;

@@ -5,6 +5,7 @@
 //     scan_tb            every case
 //     scan_tb seed N     the random case with that seed alone
 #include "../common/tb_main.hpp"
+#include "tb_arithmetic.hpp"
 #include "tb_cases.hpp"
 #include "tb_malformed.hpp"
 #include "tb_random.hpp"
@@ -37,10 +38,17 @@ void run_everything(tally& all) {
   overflow(all);
   limits(all);
   widest(all);
+  arithmetic(all);
   shapes(all);
   iterations(all);
   refused(all);
+  const tally before = all;
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);
+  // What a drive may refuse must not hide what it answers.
+  const uint64_t answered = all.answered - before.answered;
+  if (2 * answered < all.runs - before.runs) {
+    all.fail("random commands", std::to_string(answered) + " gave rows, fewer than half");
+  }
   malformed(all, MALFORMED_CASES);
 }
 

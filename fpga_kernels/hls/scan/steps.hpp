@@ -4,14 +4,14 @@
 // Truth values and validity are one bit a row, so that three-valued logic is bitwise.
 #pragma once
 
-#include "number_word.hpp"
+#include "row_numbers.hpp"
 
 namespace nearscan {
 
 /// The results of the steps of a program for eight rows. A step has numbers or truth values, and
 /// which of its rows are not null.
 struct step_values {
-  number_word number[STEPS_MAX];
+  number_token number[STEPS_MAX];
   uint8_t truth[STEPS_MAX];
   uint8_t valid[STEPS_MAX];
 };
@@ -60,76 +60,19 @@ inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
   }
 }
 
-/// Whether a column whose 64 bits are numbers without a sign has some that need the bit.
-NS_RARE bool needs_sign_bit(const half_token& value) {
-  int64_t signs = 0;
-SIGNS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    signs |= value.row[row];
-  }
-  return signs < 0;
-}
-
-/// Whether the numbers of an operand are wide.
-inline bool is_wide(const program_plan& plan, uint16_t operand, const value_token columns[LANES],
-                    const step_values& steps) {
-  const uint32_t index = operand_index(operand);
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_COLUMN:
-      return ((plan.unsigned_columns >> index) & 1) != 0 && needs_sign_bit(columns[index].value);
-    case OPERAND_STEP:
-      return steps.number[index].wide;
-    case OPERAND_LITERAL:
-      return !fits_64(plan.literals[index]);
-    default:
-      return false;
-  }
-}
-
 /// The numbers of an operand.
-inline void fetch_numbers(const program_plan& plan, uint16_t operand,
-                          const value_token columns[LANES], const step_values& steps,
-                          number_word& out) {
+inline number_token fetch_numbers(const program_plan& plan, uint16_t operand,
+                                  const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_COLUMN:
-      out.low = columns[index].value;
-      out.wide = is_wide(plan, operand, columns, steps);
-      // Only numbers without a sign are wide.
-      if (out.wide) out.high = half_token();
-      break;
+      return columns[index].value;
     case OPERAND_STEP:
-      out.copy(steps.number[index]);
-      break;
+      return steps.number[index];
     case OPERAND_LITERAL:
-      out.fill(plan.literals[index]);
-      break;
+      return repeat(plan.literals[index]);
     default:
-      out.fill(0);
-      break;
-  }
-}
-
-/// Sends the numbers of an operand as they are.
-inline void send_operand(const program_plan& plan, uint16_t operand,
-                         const value_token columns[LANES], const step_values& steps,
-                         half_stream& out) {
-  const uint32_t index = operand_index(operand);
-  switch (operand >> OPERAND_KIND_SHIFT) {
-    case OPERAND_COLUMN:
-      out.write(columns[index].value);
-      // Only numbers without a sign are wide.
-      if (is_wide(plan, operand, columns, steps)) out.write(half_token());
-      break;
-    case OPERAND_STEP:
-      send_numbers(steps.number[index], out);
-      break;
-    default:
-      number_word number;
-      fetch_numbers(plan, operand, columns, steps, number);
-      send_numbers(number, out);
-      break;
+      return number_token();
   }
 }
 
@@ -138,11 +81,9 @@ static constexpr uint64_t APART_STEPS =
     1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
     1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY | 1ull << OP_IN;
 
-/// Operations that common queries lack, a bit each.
+/// Operations of the pipeline that common queries lack, a bit each.
 static constexpr uint64_t RARE_STEPS =
-    1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
-    1ull << OP_SELECT | 1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY |
-    1ull << OP_IS_DISTINCT | 1ull << OP_IS_NOT_DISTINCT;
+    1ull << OP_SELECT | 1ull << OP_IS_DISTINCT | 1ull << OP_IS_NOT_DISTINCT;
 
 /// Operands of a step that are numbers, a bit each: `a`, `b`, `c`.
 inline uint32_t number_operands(const step& at) {
@@ -158,9 +99,9 @@ inline bool is_literal(uint16_t operand) {
 
 /// The numbers that a step works on. Literals are the same for every word and are read once.
 struct step_operands {
-  number_word a;
-  number_word b;
-  number_word c;
+  number_token a;
+  number_token b;
+  number_token c;
   /// Which operands a word has to bring, a bit each.
   uint32_t moving;
 
@@ -172,33 +113,42 @@ struct step_operands {
     if ((moving & 4) != 0 && is_literal(at.c)) hold(plan, at.c, 4, c);
   }
 
-  void hold(const program_plan& plan, uint16_t operand, uint32_t bit, number_word& number) {
-    number.fill(plan.literals[operand_index(operand)]);
+  void hold(const program_plan& plan, uint16_t operand, uint32_t bit, number_token& number) {
+    number = repeat(plan.literals[operand_index(operand)]);
     moving &= ~bit;
   }
 
   /// Reads what a word brings.
-  void fetch(const program_plan& plan, const step& at, const value_token columns[LANES],
-             const step_values& steps) {
-    if ((moving & 1) != 0) fetch_numbers(plan, at.a, columns, steps, a);
-    if ((moving & 2) != 0) fetch_numbers(plan, at.b, columns, steps, b);
-    if ((moving & 4) != 0) fetch_numbers(plan, at.c, columns, steps, c);
+  void fetch(const step& at, const value_token columns[LANES], const step_values& steps) {
+    if ((moving & 1) != 0) a = moving_numbers(at.a, columns, steps);
+    if ((moving & 2) != 0) b = moving_numbers(at.b, columns, steps);
+    if ((moving & 4) != 0) c = moving_numbers(at.c, columns, steps);
+  }
+
+  /// The numbers of an operand that is no literal.
+  static number_token moving_numbers(uint16_t operand, const value_token columns[LANES],
+                                     const step_values& steps) {
+    const uint32_t index = operand_index(operand);
+    switch (operand >> OPERAND_KIND_SHIFT) {
+      case OPERAND_COLUMN:
+        return columns[index].value;
+      case OPERAND_STEP:
+        return steps.number[index];
+      default:
+        return number_token();
+    }
   }
 };
 
 /// `a IN (literals first ..= last)`.
-inline uint8_t in_literals(const program_plan& plan, const number_word& a, uint32_t first,
+inline uint8_t in_literals(const program_plan& plan, const number_token& a, uint32_t first,
                            uint32_t last) {
   uint32_t found = 0;
 IN_LITERALS:
   for (uint32_t literal = first; literal <= last; literal++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-  IN_ROWS:
-    for (int row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-      found |= static_cast<uint32_t>(a.at(row) == plan.literals[literal]) << row;
-    }
+    found |= equal_rows(a, repeat(plan.literals[literal]));
   }
   return static_cast<uint8_t>(found);
 }
@@ -257,84 +207,71 @@ inline void evaluate_distinct(const program_plan& plan, const step& at, uint32_t
 inline bool evaluate_select(const program_plan& plan, const step& at, uint32_t index,
                             const value_token columns[LANES], uint8_t rows,
                             const step_operands& numbers, step_values& steps) {
-  const number_word& b = numbers.b;
-  const number_word& c = numbers.c;
+  const number_token& b = numbers.b;
+  const number_token& c = numbers.c;
   const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
   const uint32_t c_valid = fetch_valid(plan, at.c, columns, steps);
   const uint32_t taken =
       fetch_truth(plan, at.a, columns, steps) & fetch_valid(plan, at.a, columns, steps);
+  number_token chosen;
 SELECT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    steps.number[index].set(row, ((taken >> row) & 1) != 0 ? b.at(row) : c.at(row));
+    chosen.row[row] = ((taken >> row) & 1) != 0 ? b.row[row] : c.row[row];
   }
-  steps.number[index].settle();
+  steps.number[index] = chosen;
   steps.truth[index] = 0;
   steps.valid[index] = static_cast<uint8_t>((taken & b_valid) | (~taken & c_valid));
   return (((misfits(b, at.width) & b_valid) | (misfits(c, at.width) & c_valid)) & rows) != 0;
 }
 
-/// A comparison of numbers.
+/// A comparison of numbers, but for IN.
 inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
                                 const value_token columns[LANES], const step_operands& numbers,
                                 step_values& steps) {
-  const number_word& a = numbers.a;
   const uint8_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  uint8_t truth;
-  uint8_t valid = a_valid;
-  if (at.op == OP_IN) {
-    truth = in_literals(plan, a, operand_index(at.b), operand_index(at.c));
-  } else {
-    const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
-    truth = compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, a, numbers.b);
-    valid = b_valid;
-    if (at.op == OP_BETWEEN) {
-      const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
-      const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, a, numbers.c);
-      // FALSE wins over NULL on either side, as in a AND b.
-      valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
-      truth = truth & below & b_valid & c_valid;
-    }
+  const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
+  uint8_t truth =
+      compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, numbers.a, numbers.b);
+  uint8_t valid = b_valid;
+  if (at.op == OP_BETWEEN) {
+    const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
+    const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, numbers.a, numbers.c);
+    // FALSE wins over NULL on either side, as in a AND b.
+    valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
+    truth = truth & below & b_valid & c_valid;
   }
   steps.truth[index] = truth & valid;
   steps.valid[index] = valid;
 }
 
-/// A quotient, or a part of a date; true when a result of `rows` left its width.
-inline bool evaluate_part(const program_plan& plan, const step& at, uint32_t index,
-                          const value_token columns[LANES], uint8_t rows,
-                          const step_operands& numbers, step_values& steps) {
-  const uint8_t valid = fetch_valid(plan, at.a, columns, steps);
-  uint8_t misfit;
-  if (at.op > OP_SELECT) {
-    misfit = date_rows(at, numbers.a, steps.number[index]);
-  } else {
-    const int64_t divisor = static_cast<int64_t>(plan.literals[operand_index(at.b)]);
-    misfit = divide_rows(at, numbers.a, divisor, steps.number[index]);
-  }
+/// A sum, a difference or a product; true when a result of `rows` left its width.
+inline bool evaluate_arithmetic(const program_plan& plan, const step& at, uint32_t index,
+                                const value_token columns[LANES], uint8_t rows,
+                                const step_operands& numbers, step_values& steps) {
+  const uint8_t valid =
+      fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
+  number_token result;
+  const uint8_t misfit = compute_rows(at, numbers.a, numbers.b, result);
+  steps.number[index] = result;
   steps.truth[index] = 0;
   steps.valid[index] = valid;
   return (misfit & valid & rows) != 0;
 }
 
-/// A step that is none of the common ones; true when a result of `rows` left its width.
+/// The operations of the pipeline that common queries lack.
 NS_RARE bool evaluate_rare_step(const program_plan& plan, const step& at, uint32_t index,
                                 const value_token columns[LANES], uint8_t rows,
                                 const step_operands& numbers, step_values& steps) {
-  switch (at.op) {
-    case OP_SELECT:
-      return evaluate_select(plan, at, index, columns, rows, numbers, steps);
-    case OP_IS_DISTINCT:
-    case OP_IS_NOT_DISTINCT:
-      evaluate_distinct(plan, at, index, columns, numbers, steps);
-      return false;
-    default:
-      return evaluate_part(plan, at, index, columns, rows, numbers, steps);
+  if (at.op == OP_SELECT) {
+    return evaluate_select(plan, at, index, columns, rows, numbers, steps);
   }
+  evaluate_distinct(plan, at, index, columns, numbers, steps);
+  return false;
 }
 
-/// Evaluates step `index` for a word whose numbers were fetched; true when a result of `rows` left
-/// its width. A null operand overflows nothing.
+/// Evaluates step `index`, which is none of those apart, for a word whose numbers were fetched;
+/// true when a result of `rows` left its width. A null operand overflows nothing.
 NS_HOT bool evaluate_fetched(const program_plan& plan, const step& at, uint32_t index,
                              const value_token columns[LANES], uint8_t rows,
                              const step_operands& numbers, step_values& steps) {
@@ -345,11 +282,29 @@ NS_HOT bool evaluate_fetched(const program_plan& plan, const step& at, uint32_t 
     evaluate_comparison(plan, at, index, columns, numbers, steps);
     return false;
   }
-  const uint8_t valid =
-      fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
-  steps.truth[index] = 0;
+  return evaluate_arithmetic(plan, at, index, columns, rows, numbers, steps);
+}
+
+/// Evaluates step `index`, one of those apart, for a word: a quotient, a part of a date, or IN;
+/// true when a result of `rows` left its width.
+NS_RARE bool evaluate_apart(const program_plan& plan, const step& at, uint32_t index,
+                            const value_token columns[LANES], uint8_t rows,
+                            const number_token& number, step_values& steps) {
+  const uint8_t valid = fetch_valid(plan, at.a, columns, steps);
+  uint8_t truth = 0;
+  uint8_t misfit = 0;
+  number_token result = number_token();
+  if (at.op == OP_IN) {
+    truth = in_literals(plan, number, operand_index(at.b), operand_index(at.c)) & valid;
+  } else if (at.op > OP_SELECT) {
+    misfit = date_rows(at, number, result);
+  } else {
+    misfit = divide_rows(at, number, plan.literals[operand_index(at.b)], result);
+  }
+  steps.number[index] = result;
+  steps.truth[index] = truth;
   steps.valid[index] = valid;
-  return (compute_rows(at, numbers.a, numbers.b, steps.number[index]) & valid & rows) != 0;
+  return (misfit & valid & rows) != 0;
 }
 
 // The numbers of the operations are in this order: arithmetic, comparisons, then logic, among which

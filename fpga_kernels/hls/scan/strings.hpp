@@ -45,49 +45,42 @@ COMPARE:
 /// was reached by a character that stands for any: it comes into force behind the continuation
 /// bytes of that character, all there are.
 struct pattern_run {
-  uint64_t here[TESTS_PER_COLUMN_MAX];
-  uint64_t later[TESTS_PER_COLUMN_MAX];
+  pattern_bits here;
+  pattern_bits later;
 
   void start() {
   START:
-    for (uint32_t test = 0; test < TESTS_PER_COLUMN_MAX; test++) {
+    for (uint32_t pattern = 0; pattern < PATTERNS_PER_COLUMN_MAX; pattern++) {
 #pragma HLS UNROLL
-      here[test] = 1;
-      later[test] = 0;
+      here[pattern] = 1;
+      later[pattern] = 0;
     }
   }
 
-  /// Takes the first `count` (<= 8) bytes of a word: a byte a cycle, all patterns side by side.
-  void take(const lane_tests& tests, uint64_t word, uint32_t count) {
-  PATTERN_BYTES:
-    for (uint32_t i = 0; i < 8; i++) {
-#pragma HLS PIPELINE II = 1
-      if (i >= count) break;
-      const uint8_t byte = static_cast<uint8_t>(word >> (8 * i));
-      const bool goes_on = (byte & 0xc0) == 0x80;
-    PATTERNS:
-      for (uint32_t test = 0; test < TESTS_PER_COLUMN_MAX; test++) {
+  /// Takes a byte: all patterns side by side.
+  void take(const pattern_plan& patterns, uint8_t byte) {
+    const bool goes_on = (byte & 0xc0) == 0x80;
+    const pattern_bits literal = patterns.literal[byte];
+  PATTERNS:
+    for (uint32_t pattern = 0; pattern < PATTERNS_PER_COLUMN_MAX; pattern++) {
 #pragma HLS UNROLL
-        if ((tests.pattern_mask >> test) == 0) break;
-        if (((tests.pattern_mask >> test) & 1) == 0) continue;
-        const pattern_plan& pattern = tests.patterns[test];
-        const uint64_t now = goes_on ? here[test] : here[test] | later[test];
-        const uint64_t held = goes_on ? later[test] : 0;
-        here[test] = (now & pattern.literal[byte]) << 1;
-        later[test] = held | ((now & pattern.one) << 1) | (now & pattern.any);
-      }
+      if (pattern >= patterns.count) break;
+      const uint64_t now = goes_on ? here[pattern] : here[pattern] | later[pattern];
+      const uint64_t held = goes_on ? later[pattern] : 0;
+      here[pattern] = (now & literal[pattern]) << 1;
+      later[pattern] = held | ((now & patterns.one[pattern]) << 1) | (now & patterns.any[pattern]);
     }
   }
 
   /// Which tests are patterns that the value matches, a bit each.
-  uint32_t outcomes(const lane_tests& tests) const {
+  uint32_t outcomes(const pattern_plan& patterns) const {
     uint32_t matched = 0;
   PATTERN_ENDS:
-    for (uint32_t test = 0; test < TESTS_PER_COLUMN_MAX; test++) {
+    for (uint32_t pattern = 0; pattern < PATTERNS_PER_COLUMN_MAX; pattern++) {
 #pragma HLS UNROLL
-      if (((tests.pattern_mask >> test) & 1) == 0) continue;
-      const bool ends = ((here[test] | later[test]) & tests.patterns[test].end) != 0;
-      matched |= static_cast<uint32_t>(ends) << test;
+      if (pattern >= patterns.count) break;
+      const bool ends = ((here[pattern] | later[pattern]) & patterns.end[pattern]) != 0;
+      matched |= static_cast<uint32_t>(ends) << patterns.test[pattern];
     }
     return matched;
   }
@@ -153,52 +146,90 @@ struct tested_value {
   uint16_t outcomes;
 };
 
+/// The way of a string's words: to its prefix, and into scratch if it is shown.
+struct string_sink {
+  string_prefix prefix;
+  bool is_shown;
+  uint64_t first_word;
+
+  void put(uint32_t at, uint64_t word, scratch_buffer& buffer, scratch_stream& requests) {
+    if (at < static_cast<uint32_t>(PREFIX_WORDS)) prefix.words[at] = word;
+    if (is_shown) buffer.put(requests, first_word + at, word);
+  }
+};
+
+/// Reads the bytes of a string: a word per iteration. False when the page ends before.
+inline bool read_words(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
+                       uint64_t length, scratch_buffer& buffer, string_sink& sink) {
+WORDS:
+  for (uint64_t left = length; left > 0 && !bits.overrun;) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
+    const uint32_t some = left < 8 ? static_cast<uint32_t>(left) : 8;
+    const uint64_t word = bits.take(payload, 8 * some);
+    sink.put(static_cast<uint32_t>((length - left) / 8), word, buffer, requests);
+    left -= some;
+  }
+  return !bits.overrun;
+}
+
+/// The same with patterns to match: a byte per iteration.
+inline bool match_bytes(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
+                        uint64_t length, const pattern_plan& patterns, scratch_buffer& buffer,
+                        string_sink& sink, pattern_run& run) {
+  uint64_t word = 0;
+BYTES:
+  for (uint64_t at = 0; at < length && !bits.overrun; at++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777215
+    if (at % 8 == 0) {
+      const uint64_t left = length - at;
+      word = bits.take(payload, left < 8 ? static_cast<uint32_t>(8 * left) : 64);
+      sink.put(static_cast<uint32_t>(at / 8), word, buffer, requests);
+    }
+    run.take(patterns, static_cast<uint8_t>(word >> (8 * (at % 8))));
+  }
+  return !bits.overrun;
+}
+
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
 inline uint32_t read_string(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
                             const decode_plan& plan, scratch_buffer& buffer,
                             scratch_cursor& scratch, uint64_t& steps, uint64_t& iterations,
                             tested_value& read) {
-  string_prefix prefix;
-  pattern_run patterns;
+  const pattern_plan& patterns = plan.tests.patterns;
+  string_sink sink;
   const uint64_t length = bits.take(payload, 32);
   if (bits.overrun) return STATUS_CORRUPT;
   if (length > VALUE_BYTES_MAX) return STATUS_ENCODING;
-  prefix.length = static_cast<uint32_t>(length);
+  sink.prefix.length = static_cast<uint32_t>(length);
 CLEAR:
   for (int i = 0; i < PREFIX_WORDS; i++) {
 #pragma HLS UNROLL
-    prefix.words[i] = 0;
+    sink.prefix.words[i] = 0;
   }
-  if (plan.tests.pattern_mask != 0) patterns.start();
   uint64_t where = 0;
   if (plan.needs_bytes && !scratch.reserve((length + 7) / 8 * 8, &where)) {
     return STATUS_SCRATCH_FULL;
   }
-  const uint32_t words = static_cast<uint32_t>((length + 7) / 8);
-WORDS:
-  for (uint32_t i = 0; i < words; i++) {
-// A word a cycle; with patterns a byte a cycle.
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
-    const uint64_t left = length - static_cast<uint64_t>(i) * 8;
-    const uint64_t word = bits.take(payload, left < 8 ? static_cast<uint32_t>(8 * left) : 64);
-    if (bits.overrun) return STATUS_CORRUPT;
-    if (i < static_cast<uint32_t>(PREFIX_WORDS)) prefix.words[i] = word;
-    if (plan.tests.pattern_mask != 0) {
-      const uint32_t count = left < 8 ? static_cast<uint32_t>(left) : 8;
-      patterns.take(plan.tests, word, count);
-      steps += count - 1;
-      iterations += count - 1;
-    }
-    if (plan.needs_bytes) buffer.put(requests, where / 8 + i, word);
-    steps++;
-    iterations++;
+  sink.is_shown = plan.needs_bytes;
+  sink.first_word = where / 8;
+  uint32_t matched = 0;
+  bool whole;
+  if (patterns.count == 0) {
+    whole = read_words(payload, requests, bits, length, buffer, sink);
+  } else {
+    pattern_run run;
+    run.start();
+    whole = match_bytes(payload, requests, bits, length, patterns, buffer, sink, run);
+    matched = run.outcomes(patterns);
   }
+  if (!whole) return STATUS_CORRUPT;
+  const uint64_t taken = patterns.count == 0 ? (length + 7) / 8 : length;
+  steps += taken;
+  iterations += taken;
   read.value = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);
-  read.outcomes = run_tests(prefix, plan.tests, iterations);
-  if (plan.tests.pattern_mask != 0) {
-    read.outcomes = static_cast<uint16_t>(read.outcomes | patterns.outcomes(plan.tests));
-  }
+  read.outcomes = static_cast<uint16_t>(run_tests(sink.prefix, plan.tests, iterations) | matched);
   return STATUS_OK;
 }
 

@@ -60,6 +60,8 @@ struct row_evaluator {
   const scan_model& model;
   uint64_t row;
   bool overflowed = false;
+  /// Whether a step took or gave a number of more than 64 bits, as a drive need not have.
+  bool is_wide = false;
 
   row_evaluator(const scan_model& of, uint64_t at) : model(of), row(at) {}
 
@@ -247,7 +249,10 @@ struct row_evaluator {
 
   std::vector<value_t> run(const std::vector<step>& program) {
     std::vector<value_t> steps;
-    for (const step& at : program) steps.push_back(evaluate(at, steps));
+    for (const step& at : program) {
+      steps.push_back(evaluate(at, steps));
+      is_wide = is_wide || !golden_fits(steps.back().number, WIDTH_W64);
+    }
     return steps;
   }
 };
@@ -318,6 +323,7 @@ struct golden_run {
     expected.rows_kept++;
     // An overflow behind the limit may go unnoticed.
     (within_limit ? must_overflow : may_overflow) |= evaluator.overflowed;
+    may_overflow = may_overflow || evaluator.is_wide;
     if (model.states) {
       fold_row(evaluator, steps);
       return;
@@ -450,7 +456,22 @@ struct golden_run {
     return true;
   }
 
+  /// Whether a column or a literal has a number of more than 64 bits with its sign.
+  bool has_wide_inputs() const {
+    for (const i128 literal : model.literals) {
+      if (!golden_fits(literal, WIDTH_W64)) return true;
+    }
+    for (const column_model& column : model.columns) {
+      for (const cell& stored : column.cells) {
+        const i128 number = row_evaluator::number_of(column, stored);
+        if (!stored.null && !golden_fits(number, WIDTH_W64)) return true;
+      }
+    }
+    return false;
+  }
+
   void run(const std::vector<written_chunk>& chunks) {
+    may_overflow = has_wide_inputs();
     for (const key_filter_model& filter : model.key_filters) {
       key_words.push_back(make_key_bits(filter));
     }
@@ -459,6 +480,7 @@ struct golden_run {
       const std::vector<value_t> steps = evaluator.run(model.predicate);
       // Behind the limit a drive need not look.
       (expected.rows_kept < model.rows_max ? must_overflow : may_overflow) |= evaluator.overflowed;
+      may_overflow = may_overflow || evaluator.is_wide;
       const bool kept = steps.empty() || (!steps.back().null && steps.back().truth);
       if (kept && passes_filters(row)) keep_row(row);
     }

@@ -127,7 +127,9 @@ struct random_maker {
     const uint32_t stored_bits = narrow ? 32 : 64;
     const uint32_t bits = of.number_bits == 0 ? stored_bits : of.number_bits;
     if (of.read_as == READ_AS_UNSIGNED) {
-      return static_cast<int64_t>(low_bits(static_cast<uint64_t>(any), bits));
+      // A number of 64 bits ends the unit.
+      const uint32_t most = bits == 64 && mixed % 1000 != 0 ? 63 : bits;
+      return static_cast<int64_t>(low_bits(static_cast<uint64_t>(any), most));
     }
     return static_cast<int64_t>(static_cast<uint64_t>(any) << (64 - bits)) >> (64 - bits);
   }
@@ -190,10 +192,12 @@ struct random_maker {
 
   void literals() {
     const uint64_t count = 1 + random.below(12);
+    // A single one ends the unit.
+    const bool some_wide = random.once_in(10);
     for (uint64_t i = 0; i < count; i++) {
       i128 literal = random.between(-200, 200);
       if (random.once_in(5)) literal = static_cast<int64_t>(random.next());
-      if (random.once_in(10)) {
+      if (some_wide && random.once_in(4)) {
         literal = static_cast<i128>(static_cast<u128>(random.next()) << 64 | random.next());
       }
       model.literals.push_back(literal);

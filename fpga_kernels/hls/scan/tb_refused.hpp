@@ -18,7 +18,7 @@ struct refusals {
     good.columns = {number_column(60, 0, as_row),
                     text_column(60, 0, [](uint64_t row) { return std::to_string(row % 7); }),
                     number_column(60, 0, as_row, PHYSICAL_INT32)};
-    good.literals = {7, 0, i128(1) << 64, 1};
+    good.literals = {7, 0, 5, 1};
     good.projection = {make_step(OP_LESS, column_at(0), literal_at(0)),
                        make_part(OP_YEAR, WIDTH_W32, column_at(2))};
     good.slots = {make_slot(FUNCTION_COUNT_ROWS, NONE, WIDTH_W64)};
@@ -69,7 +69,10 @@ struct refusals {
   void steps() {
     const uint16_t a = column_at(0);
     malformed_step("by zero", make_arithmetic(OP_DIVIDE, WIDTH_W64, a, literal_at(1)));
-    malformed_step("by 65 bits", make_arithmetic(OP_REMAINDER, WIDTH_W64, a, literal_at(2)));
+    scan_model by_65_bits = good;
+    by_65_bits.literals[2] = i128(1) << 64;
+    by_65_bits.projection.push_back(make_arithmetic(OP_REMAINDER, WIDTH_W64, a, literal_at(2)));
+    expect("by 65 bits", by_65_bits, STATUS_MALFORMED);
     malformed_step("by a column", make_arithmetic(OP_DIVIDE_ROUND, WIDTH_W64, a, column_at(2)));
     malformed_step("by NULL", make_arithmetic(OP_DIVIDE_FLOOR, WIDTH_W64, a, null_operand()));
     malformed_step("a quotient of three", {OP_DIVIDE, WIDTH_W64, a, literal_at(0), a});

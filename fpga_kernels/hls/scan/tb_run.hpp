@@ -155,6 +155,7 @@ inline void run_model(tally& all, const std::string& name, const scan_model& mod
                           " instead of" + to_text(expected.rows[row]));
       break;
     }
+    all.answered++;
   }
 }
 

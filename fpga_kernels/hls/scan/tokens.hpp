@@ -72,10 +72,9 @@ struct byte_token {
   bool last;
 };
 
-/// A half of the numbers of eight rows, two's complement: the low 64 bits of each, or the high
-/// ones.
-struct half_token {
-  int64_t row[ROWS];
+/// The numbers of eight rows. Those of null rows are any.
+struct number_token {
+  hls::vector<int64_t, ROWS> row;
 };
 
 /// One column of eight rows. Values and outcomes of null rows are any; their code is 0.
@@ -84,9 +83,9 @@ struct half_token {
 /// bytes. `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1
 /// of a key.
 struct value_token {
-  half_token value;
-  uint16_t tests[ROWS];
-  uint16_t code[ROWS];
+  number_token value;
+  hls::vector<uint16_t, ROWS> tests;
+  hls::vector<uint16_t, ROWS> code;
   uint8_t valid;
   uint8_t count;
   bool last;
@@ -102,20 +101,17 @@ struct keep_token {
 };
 
 /// Which of eight rows are kept, and what is known of their output columns before the numbers: of
-/// each column the rows that are not null and the kept rows that it is about (all of them, unless a
-/// slot has a filter), and which columns are wide, a bit each.
+/// each column the rows that are not null and the kept rows that it is about: all of them, unless a
+/// slot has a filter.
 ///
-/// Behind it a column sends its numbers, unless it only counts: values of rows, operands of an
-/// aggregate slot, codes of a key. That is one token of low halves, and one of high halves where
-/// the column is wide. The others fit in 64 bits, which nearly all do.
+/// Behind it a column sends a token of its numbers, unless it only counts: values of rows, operands
+/// of an aggregate slot, codes of a key. A group is a word of one row, whose numbers have 128 bits:
+/// the second row has the higher 64.
 struct row_token {
-  uint8_t valid[SLOTS];
-  uint8_t use[SLOTS];
-  uint32_t wide;
+  hls::vector<uint8_t, SLOTS> valid;
+  hls::vector<uint8_t, SLOTS> use;
   uint8_t keep;
   bool last;
-
-  bool is_wide(uint32_t column) const { return ((wide >> column) & 1) != 0; }
 };
 
 /// Words of a 64-byte line of device memory.
@@ -129,7 +125,7 @@ static constexpr uint32_t LINE_WORDS = 8;
 /// read first words: in `word` the address of a word for each of `rows`.
 struct scratch_token {
   uint64_t at;
-  uint64_t word[LINE_WORDS];
+  hls::vector<uint64_t, LINE_WORDS> word;
   uint8_t count;
   uint8_t rows;
   uint8_t stored;
@@ -149,13 +145,13 @@ static constexpr uint32_t STORE_ENTRIES = 131072;
 
 /// Dictionary entries that were looked up.
 struct found_token {
-  half_token value;
-  uint16_t tests[ROWS];
+  number_token value;
+  hls::vector<uint16_t, ROWS> tests;
 };
 
 /// Words that were read.
 struct words_token {
-  uint64_t word[LINE_WORDS];
+  hls::vector<uint64_t, LINE_WORDS> word;
 };
 
 static constexpr int STRING_LENGTH_BITS = 24;
@@ -264,7 +260,7 @@ typedef hls::stream<byte_token, BYTE_DEPTH> byte_stream;
 typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
 typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
 typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
-typedef hls::stream<half_token, NUMBER_DEPTH> half_stream;
+typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
 typedef hls::stream<found_token, SCRATCH_DEPTH> found_stream;

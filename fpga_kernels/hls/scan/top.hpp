@@ -14,7 +14,7 @@ namespace nearscan {
 /// numbers by `behind` alone.
 struct top_place {
   bool behind;
-  i128 number;
+  int64_t number;
 };
 
 inline bool comes_before(const top_place& a, const top_place& b) {
@@ -54,15 +54,14 @@ struct top_chain {
 /// Which of the rows `keep` can be among the first.
 NS_RARE uint8_t admit_rows(const project_plan& plan, uint8_t keep, const value_token columns[LANES],
                            const step_values& steps, top_chain& chain, uint64_t& iterations) {
-  number_word number;
-  fetch_numbers(plan.program, plan.top.operand, columns, steps, number);
+  const number_token number = fetch_numbers(plan.program, plan.top.operand, columns, steps);
   const uint8_t valid = fetch_valid(plan.program, plan.top.operand, columns, steps);
   uint32_t admitted = 0;
 ADMIT_ROWS:
   for (int row = 0; row < ROWS; row++) {
     if (((keep >> row) & 1) == 0) continue;
     const bool is_null = ((valid >> row) & 1) == 0;
-    const i128 value = number.at(row);
+    const int64_t value = number.row[row];
     top_place place = {is_null != plan.top.nulls_first, 0};
     // The complement turns the order round, and there is one of every number.
     if (!is_null) place.number = plan.top.descending ? ~value : value;

@@ -33,6 +33,7 @@ NS_APART uint32_t decode_whole_words(byte_stream& payload, scratch_stream& reque
   bit_reader bits = lane.bits;
   const uint32_t on_chip = lane.dictionary.on_chip();
   uint32_t indexes[INDEX_ROOM];
+#pragma HLS ARRAY_PARTITION variable = indexes complete
   value_token word = EMPTY_WORD;
   word.valid = 0xff;
   word.count = ROWS;

@@ -201,15 +201,23 @@ COLUMNS:
   return true;
 }
 
+/// The number of a row in a word of a column: of a group it has 128 bits, and the second row has
+/// the higher ones.
+inline i128 number_at(const write_plan& plan, const number_token& numbers, int row) {
+  if (!plan.states) return static_cast<i128>(numbers.row[row]);
+  return make_i128(static_cast<uint64_t>(numbers.row[0]), static_cast<uint64_t>(numbers.row[1]));
+}
+
 /// Puts one kept row of all columns into the block.
-inline void put_row(const write_plan& plan, const row_token& rows, const number_word numbers[SLOTS],
-                    int row, block_buffer& block) {
+inline void put_row(const write_plan& plan, const row_token& rows,
+                    const number_token numbers[SLOTS], int row, block_buffer& block) {
 PUT_COLUMNS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
     if (column < plan.column_count) {
       const uint64_t valid = (rows.valid[column] >> row) & 1u;
-      block.value[column][block.rows] = valid != 0 ? numbers[column].at(row) : static_cast<i128>(0);
+      block.value[column][block.rows] =
+          valid != 0 ? number_at(plan, numbers[column], row) : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
     }
   }
@@ -273,12 +281,12 @@ HEADER_LINES:
 }
 
 /// Stage: output columns in, the lines of the result out. Strings are asked for.
-inline void write_result(const write_plan& plan, row_stream& rows_in, half_stream numbers[SLOTS],
+inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, scratch_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
-  number_word row_words[SLOTS];
+  number_token row_words[SLOTS];
   payload_writer writer;
   write_counters counters = write_counters();
   bool room = true;
@@ -291,9 +299,7 @@ WORDS:
   READ_COLUMNS:
     for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
-      if (column < plan.column_count) {
-        read_numbers(numbers[column], rows.is_wide(column), row_words[column]);
-      }
+      if (column < plan.column_count) numbers[column].read(row_words[column]);
     }
     writer.iterations += ROWS;
   ROWS_OF_WORD:

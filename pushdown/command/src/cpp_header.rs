@@ -104,6 +104,7 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("STRINGS_MAX", limits::STRINGS_MAX as u64),
     ("STRING_BYTES_MAX", limits::STRING_BYTES_MAX as u64),
     ("PATTERN_PLACES_MAX", limits::PATTERN_PLACES_MAX as u64),
+    ("PATTERNS_PER_COLUMN_MAX", limits::PATTERNS_PER_COLUMN_MAX as u64),
     ("TOP_MAX", limits::TOP_MAX as u64),
     ("FIXED_BYTES_MAX", limits::FIXED_BYTES_MAX as u64),
     ("STRINGS_PER_COLUMN_MAX", limits::STRINGS_PER_COLUMN_MAX as u64),

@@ -383,7 +383,9 @@ impl Fragment {
         let tests = || self.tests.iter().filter(|test| test.column == column);
         let literals = || tests().flat_map(|test| &test.strings);
         let bytes = literals().map(|literal| literal.len().next_multiple_of(8)).sum();
+        let patterns = tests().filter(|test| test.op == TestOp::Like).count();
         limit("string tests of a column", tests().count(), limits::TESTS_PER_COLUMN_MAX)?;
+        limit("patterns of a column", patterns, limits::PATTERNS_PER_COLUMN_MAX)?;
         limit("literals of a column", literals().count(), limits::STRINGS_PER_COLUMN_MAX)?;
         limit("bytes of a column's literals", bytes, limits::STRING_BYTES_PER_COLUMN_MAX)
     }

@@ -11,6 +11,7 @@ mod merges;
 mod numbers;
 mod states;
 mod strings;
+mod wide;
 
 use nearscan_command::{Fragment, Op, Operand, Output, Program, Row, Step, Top, Value, Width};
 
@@ -19,6 +20,7 @@ pub use merges::{MergeVerdict, evaluate_merge, order};
 use numbers::{civil, divide_floor, divide_round};
 use states::evaluate_states;
 use strings::passes;
+use wide::has_wide_number;
 
 /// The result that a command must have for certain rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,8 @@ pub struct Verdict {
     /// rows in their order, of groups ordered by their keys.
     pub rows: Option<Vec<Row>>,
     /// Whether a drive may end with [`Status::Overflow`](nearscan_command::Status::Overflow): a
-    /// result left its width, perhaps after the limit, or the sum of absolute values left 128 bits.
+    /// result left its width, perhaps after the limit, the sum of absolute values left 128 bits, or
+    /// an operand or a result of a step left 64.
     pub overflow_allowed: bool,
     /// Whether it may end with
     /// [`Status::GroupCardinality`](nearscan_command::Status::GroupCardinality) because a kept row
@@ -43,6 +46,12 @@ struct Overflow;
 
 /// Evaluates `fragment` over `rows`.
 pub fn evaluate(fragment: &Fragment, rows: &[Row]) -> Verdict {
+    let mut verdict = evaluate_output(fragment, rows);
+    verdict.overflow_allowed = verdict.overflow_allowed || has_wide_number(fragment, rows);
+    verdict
+}
+
+fn evaluate_output(fragment: &Fragment, rows: &[Row]) -> Verdict {
     match &fragment.output {
         Output::Rows { columns, limit, top } => {
             let columns: Vec<(Operand, Width)> =

@@ -116,7 +116,8 @@ fn sums_of_a_filtered_column_come_back() {
             ],
         },
     };
-    let price = [1000, i64::MAX, -7, 50, 1, 2, 3, 4, 5];
+    // The two largest products have 63 bits, and their sum has more.
+    let price = [1000, i64::MAX / 20, -7, 50, 1, i64::MAX / 3, 3, 4, 5];
     let quantity = [1, 20, 23, 24, 25, 3, 2, 1, 99];
     let chunks =
         [(PhysicalType::Int64, numbers(&price)), (PhysicalType::Int64, numbers(&quantity))];

@@ -167,6 +167,10 @@ fn string_tests_out_of_order_or_too_many_are_refused() {
     let many = limits::TESTS_PER_COLUMN_MAX as usize;
     assert_eq!(with(vec![test(1); many]).check(), Ok(()));
     assert!(with(vec![test(1); many + 1]).check().is_err());
+    let pattern = || StringTest { op: TestOp::Like, ..test(1) };
+    let patterns = limits::PATTERNS_PER_COLUMN_MAX as usize;
+    assert_eq!(with([vec![test(1)], vec![pattern(); patterns]].concat()).check(), Ok(()));
+    assert!(with(vec![pattern(); patterns + 1]).check().is_err());
 }
 
 #[test]

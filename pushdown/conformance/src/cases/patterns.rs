@@ -152,7 +152,8 @@ pub(super) fn patterns_of_every_shape() -> Vec<Case> {
     for (layout_name, layout) in layouts() {
         let layout = layout.clone();
         let table = Table::new(vec![ColumnData { values: Values::Bytes(values()), layout }]);
-        for (number, part) in patterns.chunks(16).enumerate() {
+        for (number, part) in patterns.chunks(limits::PATTERNS_PER_COLUMN_MAX as usize).enumerate()
+        {
             let tests = part.iter().map(|pattern| test(0, TestOp::Like, &[pattern])).collect();
             let steps: Vec<Step> = (0..).zip(part).map(|(index, _)| Step::test(index)).collect();
             let fragment = Fragment { tests, ..super::project(over(&table), steps) };

@@ -206,8 +206,32 @@ fn sum_is_exact_and_its_absolutes_may_be_too_large() {
     assert!(back.overflow_allowed);
     let beyond = evaluate(&sums, &rows(&[1, 1]));
     assert_eq!(beyond.rows, None);
-    let within = evaluate(&sums, &rows(&[1]));
+    sums.literals[0] = i128::from(i64::MAX);
+    let within = evaluate(&sums, &rows(&[1, 1, -1]));
     assert!(!within.overflow_allowed);
+}
+
+#[test]
+fn operand_or_result_beyond_64_bits_may_overflow_but_has_its_rows() {
+    let product = Step::arithmetic(Op::Multiply, Width::W128, A, Operand::Literal(0));
+    let column = RowColumn { operand: Operand::Step(0), width: Width::W128 };
+    let output = Output::Rows { columns: vec![column], limit: None, top: None };
+    let mut scaled = fragment(vec![], vec![product], output);
+    let mut times = |literal: i128, number: Value| {
+        scaled.literals[0] = literal;
+        evaluate(&scaled, &[vec![number, s("")]])
+    };
+    let narrow = times(1 << 32, n(1 << 30));
+    assert!(!narrow.overflow_allowed);
+    let wide_result = times(1 << 32, n(1 << 31));
+    assert_eq!(wide_result.rows, Some(vec![vec![n(1 << 63)]]));
+    assert!(wide_result.overflow_allowed);
+    let wide_column = times(1, n(1 << 63));
+    assert_eq!(wide_column.rows, Some(vec![vec![n(1 << 63)]]));
+    assert!(wide_column.overflow_allowed);
+    let wide_literal = times(1 << 63, Value::Null);
+    assert_eq!(wide_literal.rows, Some(vec![vec![Value::Null]]));
+    assert!(wide_literal.overflow_allowed);
 }
 
 /// Keys by range, of which none is a dictionary.
