@@ -8,12 +8,13 @@ likes, so a loop that the time model counts has to say that it is pipelined.
 
 from collections.abc import Iterator
 
-from clang.cindex import Cursor, CursorKind, TypeKind
+from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
 from storage import Storage
 from syntax_tree import (
     LOOPS,
     Tree,
+    below,
     body_of,
     has_static_bound,
     is_stream,
@@ -47,7 +48,7 @@ def find_broken_pipelines(tree: Tree) -> Iterator[Broken]:
             yield from unpipelined(tree, loop)
     for cursor in tree.own():
         if cursor.kind == CursorKind.COMPOUND_STMT and ["DATAFLOW"] in pragmas_of(cursor):
-            yield from shared_variables(cursor, Storage(tree))
+            yield from shared_variables(tree, cursor, Storage(tree))
 
 
 def is_pipelined(loop: Cursor) -> bool:
@@ -82,19 +83,53 @@ def unpipelined(tree: Tree, loop: Cursor) -> Iterator[Broken]:
         yield "unpipelined_loop", loop, "neither PIPELINE nor UNROLL"
 
 
-def shared_variables(region: Cursor, storage: Storage) -> Iterator[Broken]:
+def shared_variables(tree: Tree, region: Cursor, storage: Storage) -> Iterator[Broken]:
     """Variables of a dataflow region that are no streams and that several processes use. Of an
-    array that is registers each element is a variable."""
+    array that is registers each element is a variable, and so is each direction of a port."""
     users: dict[str, list[Cursor]] = {}
     for process, copies in processes_of(region, 1):
         for path, first, declared in paths_of(process):
             partition = storage.partition(declared)
             if partition is not None and partition.factor is None:
                 continue
-            users.setdefault(path, []).extend([first] * copies)
+            directions = directions_of(tree, process, first.type) if is_port(first.type) else [""]
+            for direction in directions:
+                users.setdefault(f"{path}{direction}", []).extend([first] * copies)
     for path, uses in users.items():
         if len(uses) > 1:
             yield "several_readers", uses[0], f"{path} goes to {len(uses)} processes"
+
+
+def is_port(declared: Type) -> bool:
+    """Whether it is a port of device memory that is asked for bursts."""
+    kind = declared.get_canonical()
+    if kind.kind == TypeKind.LVALUEREFERENCE:
+        kind = kind.get_pointee().get_canonical()
+    return kind.spelling.startswith("hls::burst_maxi")
+
+
+def directions_of(tree: Tree, process: Cursor, port: Type) -> set[str]:
+    """In which directions a process uses ports of a type, itself or in what it calls."""
+    calls = {"read_request": " (reading)", "write_request": " (writing)"}
+    found = set()
+    seen: set[tuple[str, int, int]] = set()
+    waiting = tree.called(process)
+    while waiting:
+        for cursor in below(waiting.pop()):
+            if cursor.kind == CursorKind.CALL_EXPR and cursor.spelling in calls:
+                member = next(cursor.get_children())
+                port_of = next(member.get_children(), member)
+                if base_spelling(port_of.type) == base_spelling(port):
+                    found.add(calls[cursor.spelling])
+            bodies = [it for it in tree.called(cursor) if place_of(it) not in seen]
+            seen.update(place_of(body) for body in bodies)
+            waiting.extend(bodies)
+    return found
+
+
+def base_spelling(declared: Type) -> str:
+    """A type without its reference."""
+    return declared.get_canonical().spelling.strip("& ")
 
 
 def processes_of(block: Cursor, copies: int) -> Iterator[tuple[Cursor, int]]:

@@ -74,8 +74,9 @@ typedef ap_uint<128> u128;
 /// One beat of a 512-bit port.
 typedef ap_uint<512> line_t;
 static constexpr uint32_t LINE_BYTES = 64;
-/// A port of lines that a kernel asks for bursts itself.
+/// Ports of lines and of words that a kernel asks for bursts itself.
 typedef hls::burst_maxi<line_t> line_port;
+typedef hls::burst_maxi<uint64_t> word_port;
 
 /// 64-bit word `index` of a line.
 inline uint64_t line_word(const line_t& line, int index) {
@@ -83,6 +84,15 @@ inline uint64_t line_word(const line_t& line, int index) {
   return line.range(64 * index + 63, 64 * index).to_uint64();
 #else
   return line.word(index);
+#endif
+}
+
+/// Puts a word into a line.
+inline void set_line_word(line_t& line, uint32_t index, uint64_t word) {
+#ifdef __VITIS_HLS__
+  line.range(64 * index + 63, 64 * index) = word;
+#else
+  line.words[index] = word;
 #endif
 }
 

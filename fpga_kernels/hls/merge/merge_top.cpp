@@ -11,7 +11,7 @@ extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uin
                          uint64_t* scratch, const volatile uint32_t* cancel) {
 #pragma HLS INTERFACE mode = m_axi port = input bundle = media num_read_outstanding = 16
 #pragma HLS INTERFACE mode = m_axi port = command bundle = memory offset = slave
-#pragma HLS INTERFACE mode = m_axi port = output bundle = memory offset = slave
+#pragma HLS INTERFACE mode = m_axi port = output bundle = media offset = slave
 #pragma HLS INTERFACE mode = m_axi port = scratch bundle = memory offset = slave
 #pragma HLS INTERFACE mode = m_axi port = cancel bundle = memory offset = slave
 #pragma HLS INTERFACE mode = s_axilite port = return

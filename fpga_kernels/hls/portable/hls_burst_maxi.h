@@ -1,55 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-in for the vendor's hls_burst_maxi.h: a port that is asked for bursts and gives their words
-// later, in the order of the requests. As much of it as our kernels use: they read.
+// Stand-in for the vendor's hls_burst_maxi.h: a port that is asked for bursts and gives or takes
+// their words later, in the order of the requests. As much of it as our kernels use.
+//
+// It is strict where hardware would hang or lose words: a request too many, a word without a
+// request, an answer to a write that was not awaited, or words that a kernel leaves behind for its
+// next call end the program.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 namespace hls {
 
 template <typename T>
 class burst_maxi {
  public:
-  // A kernel is called with the address of its memory.
-  burst_maxi(const T* memory) : memory_(memory) {}
-  // Words that a kernel leaves behind would be handed to its next call.
+  // A kernel is called with the address of its memory. It writes only to one that it may write to.
+  burst_maxi(const T* memory) : read_from_(memory), write_to_(nullptr) {}
+  burst_maxi(T* memory) : read_from_(memory), write_to_(memory) {}
   ~burst_maxi() {
-    if (asked_ != taken_) std::abort();
+    if (!reads_.is_empty() || !writes_.is_empty() || unanswered_ != 0) std::abort();
   }
 
   /// Asks for `count` words from `first` on. Does not wait.
-  void read_request(size_t first, size_t count) {
-    // A kernel that asks for more than the port keeps in flight would hang in hardware.
-    if (asked_ - taken_ == REQUESTS_MAX || count == 0) std::abort();
-    requests_[asked_ % REQUESTS_MAX] = {first, count};
-    asked_++;
-  }
+  void read_request(size_t first, size_t count) { reads_.push(first, count); }
 
   /// The next word of the oldest request.
-  T read() {
-    if (asked_ == taken_) std::abort();
-    request& oldest = requests_[taken_ % REQUESTS_MAX];
-    const T word = memory_[oldest.first];
-    oldest.first++;
-    oldest.count--;
-    if (oldest.count == 0) taken_++;
-    return word;
+  T read() { return read_from_[reads_.next()]; }
+
+  /// Announces `count` words from `first` on. Does not wait.
+  void write_request(size_t first, size_t count) {
+    writes_.push(first, count);
+    unanswered_++;
+    if (unanswered_ > REQUESTS_MAX) std::abort();
+  }
+
+  /// The next word of the oldest request that has not got all of its words.
+  void write(const T& word) { write_to_[writes_.next()] = word; }
+
+  /// The same for the bytes of the word that have their bit set in `bytes`.
+  void write(const T& word, uint64_t bytes) {
+    unsigned char* to = reinterpret_cast<unsigned char*>(write_to_ + writes_.next());
+    const unsigned char* from = reinterpret_cast<const unsigned char*>(&word);
+    for (size_t byte = 0; byte < sizeof(T); byte++) {
+      if (((bytes >> byte) & 1) != 0) to[byte] = from[byte];
+    }
+  }
+
+  /// Waits until the words of the oldest request are in memory.
+  void write_response() {
+    if (unanswered_ == 0) std::abort();
+    unanswered_--;
   }
 
  private:
-  /// Requests in flight, the tool's default.
+  /// Requests in flight each way, the tool's default.
   static constexpr size_t REQUESTS_MAX = 16;
 
-  struct request {
-    size_t first;
-    size_t count;
+  /// Bursts whose words have not all been moved.
+  class burst_queue {
+   public:
+    bool is_empty() const { return asked_ == moved_; }
+
+    void push(size_t first, size_t count) {
+      if (asked_ - moved_ == REQUESTS_MAX || count == 0) std::abort();
+      bursts_[asked_ % REQUESTS_MAX] = {first, count};
+      asked_++;
+    }
+
+    /// The place of the next word.
+    size_t next() {
+      if (is_empty()) std::abort();
+      burst& oldest = bursts_[moved_ % REQUESTS_MAX];
+      const size_t place = oldest.first;
+      oldest.first++;
+      oldest.count--;
+      if (oldest.count == 0) moved_++;
+      return place;
+    }
+
+   private:
+    struct burst {
+      size_t first;
+      size_t count;
+    };
+
+    burst bursts_[REQUESTS_MAX];
+    size_t asked_ = 0;
+    size_t moved_ = 0;
   };
 
-  const T* memory_;
-  request requests_[REQUESTS_MAX];
-  size_t asked_ = 0;
-  size_t taken_ = 0;
+  const T* read_from_;
+  T* write_to_;
+  burst_queue reads_;
+  burst_queue writes_;
+  size_t unanswered_ = 0;
 };
 
 }  // namespace hls

@@ -267,6 +267,9 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
   rows_out.write(end);
   fail(own, status);
   own.rows_aggregated = folded.rows_aggregated;
+  scratch_token nothing = scratch_token();
+  nothing.kind = SCRATCH_END;
+  requests.write(nothing);
   own.string_words = work.words_read;
   own.aggregate_iterations = work.iterations;
   reports_out.write(own);

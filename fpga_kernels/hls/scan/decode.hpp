@@ -9,16 +9,15 @@
 namespace nearscan {
 
 /// Sends the word that fills on. Its strings are asked to be written before it goes.
-inline void finish_word(lane_state& lane, value_stream& values, scratch_stream& requests,
-                        found_stream& found) {
-  lane.string_words.flush(requests);
-  lane.words.put(values, requests, found);
+inline void finish_word(lane_state& lane, value_stream& values, memory_lane& memory) {
+  lane.string_words.flush(memory);
+  lane.words.put(values, memory);
 }
 
 /// Reads what stands before the values of a page.
-inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                               value_stream& values, lane_state& lane, const decode_plan& plan,
-                               const page_token& page, open_page& open) {
+inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_stream& values,
+                               lane_state& lane, const decode_plan& plan, const page_token& page,
+                               open_page& open) {
   if (page.value_count > plan.rows - lane.rows) return STATUS_CORRUPT;
   if (!encoding_fits(plan, page.encoding)) return STATUS_ENCODING;
   uint64_t taken = 0;
@@ -41,7 +40,7 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
     return open.width > 32 ? STATUS_CORRUPT : STATUS_OK;
   }
   // Such a page asks for words to be written, and could be made to wait by look-ups before it.
-  lane.words.drain(values, found);
+  lane.words.drain(values, memory);
   // A size that is not true has been found out before.
   if (taken > page.uncompressed_bytes) return STATUS_CORRUPT;
   const uint64_t rest = page.uncompressed_bytes - taken;
@@ -51,9 +50,9 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
   if (open.encoding == ENCODING_DELTA_BINARY_PACKED) lane.delta.start_page();
   if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
     // The answers of both would come on one stream.
-    lane.words.settle(requests, found);
+    lane.words.settle(memory);
     const uint64_t steps_before = lane.steps;
-    const uint32_t status = store_streams(payload, requests, lane.bits, plan, lane.scratch, rest,
+    const uint32_t status = store_streams(payload, memory, lane.bits, plan, lane.scratch, rest,
                                           lane.slot_words, lane.steps, lane.split);
     // A word of a stream per iteration.
     lane.iterations += lane.steps - steps_before;
@@ -63,9 +62,9 @@ inline uint32_t open_data_page(byte_stream& payload, scratch_stream& requests, f
 }
 
 /// Reads the rows of a page.
-NS_APART uint32_t read_rows(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                            value_stream& values, lane_state& lane, const decode_plan& plan,
-                            uint32_t row_count, open_page& open) {
+NS_APART uint32_t read_rows(byte_stream& payload, memory_lane& memory, value_stream& values,
+                            lane_state& lane, const decode_plan& plan, uint32_t row_count,
+                            open_page& open) {
   const bool indexes = open.encoding == ENCODING_RLE_DICTIONARY;
   // Of their own, so that a simulation keeps them in registers.
   hybrid_run level_run = open.level_run;
@@ -77,8 +76,8 @@ WORDS_OF_PAGE:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
     const uint32_t rows = indexes ? whole_rows(lane, plan, left, level_run, index_run) : 0;
     if (rows != 0) {
-      const uint32_t status = decode_whole_words(payload, requests, found, values, lane, plan,
-                                                 index_run, open.width, rows);
+      const uint32_t status =
+          decode_whole_words(payload, memory, values, lane, plan, index_run, open.width, rows);
       if (status != STATUS_OK) return status;
       lane.values += rows;
       lane.steps += rows;
@@ -98,14 +97,14 @@ WORDS_OF_PAGE:
     if (level_overrun) return STATUS_CORRUPT;
     const uint32_t status = indexes
                                 ? decode_indexes(payload, lane, plan, part, index_run, open.width)
-                                : decode_values(payload, requests, found, lane, plan, open, part);
+                                : decode_values(payload, memory, lane, plan, open, part);
     if (status != STATUS_OK) return status;
     word.valid = static_cast<uint8_t>(word.valid | part.valid << part.first);
     word.count = static_cast<uint8_t>(part.first + part.count);
     lane.values += count_bits(part.valid);
     lane.steps += part.count;
     left -= part.count;
-    if (word.count == ROWS) finish_word(lane, values, requests, found);
+    if (word.count == ROWS) finish_word(lane, values, memory);
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
   lane.rows += row_count;
@@ -128,15 +127,14 @@ inline bool page_is_whole(const lane_state& lane, const decode_plan& plan, const
 }
 
 /// Reads a data page.
-inline uint32_t read_data_page(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                               value_stream& values, lane_state& lane, const decode_plan& plan,
-                               const page_token& page) {
+inline uint32_t read_data_page(byte_stream& payload, memory_lane& memory, value_stream& values,
+                               lane_state& lane, const decode_plan& plan, const page_token& page) {
   open_page open = open_page();
-  uint32_t status = open_data_page(payload, requests, found, values, lane, plan, page, open);
+  uint32_t status = open_data_page(payload, memory, values, lane, plan, page, open);
   if (status == STATUS_OK) {
-    status = read_rows(payload, requests, found, values, lane, plan, page.value_count, open);
+    status = read_rows(payload, memory, values, lane, plan, page.value_count, open);
     if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
-      lane.split.drain(found);
+      lane.split.drain(memory);
       lane.dictionary_reads += static_cast<uint64_t>(lane.split.answered) * LINE_WORDS;
     }
   }
@@ -145,24 +143,27 @@ inline uint32_t read_data_page(byte_stream& payload, scratch_stream& requests, f
 }
 
 /// Ends a lane's words and requests.
-inline void close_lane(lane_state& lane, value_stream& values, scratch_stream& requests,
-                       found_stream& found) {
-  if (lane.words.filling().count != 0) finish_word(lane, values, requests, found);
-  lane.words.drain(values, found);
+inline void close_lane(lane_state& lane, value_stream& values, memory_lane& memory) {
+  if (lane.words.filling().count != 0) finish_word(lane, values, memory);
+  lane.words.drain(values, memory);
   value_token end = value_token();
   end.last = true;
   values.write(end);
+  memory.wait_for(memory.asked);
   scratch_token nothing = scratch_token();
   nothing.kind = SCRATCH_END;
-  requests.write(nothing);
+  memory.requests.write(nothing);
+  memory.writes.write(nothing);
 }
 
 /// Stage: decompressed pages in, words of eight rows out. Gives exactly the rows of the unit or
 /// fails. Of a key column the dictionary goes out before the first word.
 inline void decode(const decode_plan& plan, page_stream& pages, byte_stream& payload,
-                   report_stream& reports_in, scratch_stream& requests, found_stream& found,
-                   value_stream& values, key_stream& keys, report_stream& reports_out) {
+                   report_stream& reports_in, scratch_stream& writes, written_stream& written,
+                   scratch_stream& requests, found_stream& found, value_stream& values,
+                   key_stream& keys, report_stream& reports_out) {
   if (!plan.active) return;
+  memory_lane memory(writes, written, requests, found);
   lane_state lane;
 #pragma HLS BIND_STORAGE variable = lane.dictionary.value type = ram_2p impl = uram
 #pragma HLS BIND_STORAGE variable = lane.levels.words type = ram_2p impl = uram
@@ -180,11 +181,11 @@ PAGES:
     if (status == STATUS_OK) {
       failed_page = page_count;
       if (page.kind == PAGE_DICTIONARY) {
-        status = read_dictionary(payload, requests, lane, plan, page);
+        status = read_dictionary(payload, memory, lane, plan, page);
       } else {
         if (plan.needs_codes && !lane.data_seen) tell_dictionary(lane.dictionary, keys);
         lane.data_seen = true;
-        status = read_data_page(payload, requests, found, values, lane, plan, page);
+        status = read_data_page(payload, memory, values, lane, plan, page);
       }
     }
     lane.bits.drain_page(payload);
@@ -193,7 +194,7 @@ PAGES:
   if (plan.needs_codes && !lane.data_seen) tell_dictionary(lane.dictionary, keys);
   // The last word goes before the report is waited for: the stages before may be held up by another
   // lane, which is held up until the words of this one arrive.
-  close_lane(lane, values, requests, found);
+  close_lane(lane, values, memory);
   report own = reports_in.read();
   if (status == STATUS_OK && lane.rows != plan.rows) status = STATUS_CORRUPT;
   fail_lane(own, status, plan.column, failed_page, 0);

@@ -43,9 +43,9 @@ struct dictionary_store {
 struct lane_state {
   bit_reader bits;
   scratch_cursor scratch;
-  scratch_buffer slot_words;
-  scratch_buffer string_words;
-  scratch_buffer stored_entries;
+  write_buffer slot_words;
+  write_buffer string_words;
+  entry_buffer stored_entries;
   dictionary_store dictionary;
   level_memory levels;
   delta_reader delta;
@@ -59,8 +59,6 @@ struct lane_state {
   uint64_t values;
   uint64_t dictionary_reads;
   bool data_seen;
-
-  lane_state() : stored_entries(SCRATCH_STORE) {}
 };
 
 inline void open_lane(lane_state& lane, const decode_plan& plan) {
@@ -88,14 +86,14 @@ NS_APART stored_value take_stored(byte_stream& payload, bit_reader& bits, uint32
 }
 
 /// One value of a plain page.
-NS_HOT uint32_t read_plain(byte_stream& payload, scratch_stream& requests, lane_state& lane,
+NS_HOT uint32_t read_plain(byte_stream& payload, memory_lane& memory, lane_state& lane,
                            const decode_plan& plan, tested_value& read) {
   read.outcomes = 0;
   lane.iterations += plan.stored_bits > 64 ? 2 : 1;
   stored_value stored = {0, 0};
   switch (plan.stored_bits) {
     case 0:
-      return read_string(payload, requests, lane.bits, plan, lane.string_words, lane.scratch,
+      return read_string(payload, memory, lane.bits, plan, lane.string_words, lane.scratch,
                          lane.steps, lane.iterations, read);
     case 32:
       stored.first = lane.bits.take(payload, 32);
@@ -122,7 +120,7 @@ inline bool page_ends(byte_stream& payload, bit_reader& bits, const decode_plan&
 
 /// Reads the dictionary page: an entry per iteration. An entry that goes to device memory takes one
 /// more: it is written as two words.
-inline uint32_t read_dictionary(byte_stream& payload, scratch_stream& requests, lane_state& lane,
+inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, lane_state& lane,
                                 const decode_plan& plan, const page_token& page) {
   dictionary_store& dictionary = lane.dictionary;
   // It comes once and before all data; a key's dictionary is told with the first data.
@@ -139,26 +137,28 @@ ENTRIES:
   for (uint32_t entry = 0; entry < page.value_count; entry++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
     tested_value read;
-    const uint32_t status = read_plain(payload, requests, lane, plan, read);
+    const uint32_t status = read_plain(payload, memory, lane, plan, read);
     if (status != STATUS_OK) return status;
     if (entry < dictionary_store::ON_CHIP) {
       dictionary.value[entry] = read.value;
       dictionary.tests[entry] = read.outcomes;
     } else if (plan.has_store && dictionary.fits_store(entry, read)) {
       const uint64_t word = static_cast<uint64_t>(read.value);
-      lane.stored_entries.put(requests, dictionary_store::stored(entry), word);
+      lane.stored_entries.put(memory, dictionary_store::stored(entry), word);
       dictionary.stored_end = entry + 1;
     } else {
-      lane.slot_words.put_pair(requests, dictionary.slot(entry), static_cast<uint64_t>(read.value),
+      lane.slot_words.put_pair(memory, dictionary.slot(entry), static_cast<uint64_t>(read.value),
                                read.outcomes);
       lane.iterations++;
     }
     lane.steps++;
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
-  lane.slot_words.flush(requests);
-  lane.string_words.flush(requests);
-  lane.stored_entries.flush(requests);
+  lane.slot_words.flush(memory);
+  lane.string_words.flush(memory);
+  lane.stored_entries.flush(memory);
+  // No row that looks an entry up comes before it is there.
+  memory.wait_for(memory.asked);
   // No row comes before the dictionary is whole.
   lane.dictionary_iterations = lane.iterations;
   lane.iterations = 0;

@@ -2,8 +2,12 @@
 // Reads the column chunks from device memory in wide bursts, all lanes in turn.
 //
 // A lane whose FIFO is full is passed over, never waited for: the lanes consume at different rates,
-// and one that waits (for a large dictionary, say) must not starve the others. Each lane has a
-// burst buffer of its own for that.
+// and one that waits (for a large dictionary, say) must not starve the others. Each lane has room
+// for two bursts on chip for that. A burst is asked for when there is room for all of its lines, so
+// that a line which arrives always has a place.
+//
+// One flat loop: in an iteration a lane may ask for its next burst, a line arrives, and a line goes
+// to a lane.
 #pragma once
 
 #include "plan.hpp"
@@ -11,95 +15,151 @@
 namespace nearscan {
 
 /// Lines of a burst: 1 KiB, enough to hide the start of a DDR4 access.
-static constexpr int BURST_LINES = 16;
+static constexpr uint32_t BURST_LINES = 16;
+/// Lines that a lane has room for.
+static constexpr uint32_t FETCH_ROOM = 2 * BURST_LINES;
+/// Bursts in flight, as many as the port keeps.
+static constexpr uint32_t BURSTS_MAX = 16;
+
+/// The progress of a lane: lines are asked for, arrive and go on, in this order.
+struct fetch_progress {
+  uint64_t asked;
+  uint64_t arrived;
+  uint64_t sent;
+  uint64_t end;
+  bool open;
+};
+
+/// The bursts in flight, the oldest first: of which lane, and how many lines are to arrive.
+struct bursts_in_flight {
+  hls::vector<uint8_t, BURSTS_MAX> lane;
+  hls::vector<uint8_t, BURSTS_MAX> lines;
+  uint32_t oldest;
+  uint32_t count;
+
+  bursts_in_flight() : oldest(0), count(0) {}
+
+  void push(uint32_t of, uint32_t line_count) {
+    const uint32_t place = (oldest + count) % BURSTS_MAX;
+    lane[place] = static_cast<uint8_t>(of);
+    lines[place] = static_cast<uint8_t>(line_count);
+    count++;
+  }
+
+  /// Takes a line of the oldest burst; gives its lane.
+  uint32_t take_line() {
+    const uint32_t of = lane[oldest];
+    lines[oldest]--;
+    if (lines[oldest] == 0) {
+      oldest = (oldest + 1) % BURSTS_MAX;
+      count--;
+    }
+    return of;
+  }
+};
+
+/// Asks for the next burst of a lane, if there is one and room for it; gives its lines.
+inline uint32_t ask_for_burst(line_port& input, fetch_progress& lane, uint32_t index,
+                              bursts_in_flight& bursts) {
+  const uint64_t left = lane.end - lane.asked;
+  const uint32_t lines = left < BURST_LINES ? static_cast<uint32_t>(left) : BURST_LINES;
+  const uint64_t held = lane.asked - lane.sent;
+  if (lines == 0 || bursts.count == BURSTS_MAX || held + lines > FETCH_ROOM) return 0;
+  input.read_request(lane.asked, lines);
+  bursts.push(index, lines);
+  lane.asked += lines;
+  return lines;
+}
+
+/// The part of a line that belongs to a chunk.
+inline line_token part_of_line(const line_t& data, uint64_t line, const fetch_lane& chunk) {
+  const uint64_t at = line * LINE_BYTES;
+  line_token token;
+  token.data = data;
+  token.first = static_cast<uint8_t>(at < chunk.begin ? chunk.begin - at : 0);
+  token.end = static_cast<uint8_t>(chunk.end - at < LINE_BYTES ? chunk.end - at : LINE_BYTES);
+  token.last = false;
+  return token;
+}
+
+/// Ends a lane whose lines have all gone, or that was stopped.
+inline void end_lane(const fetch_lane& chunk, const fetch_progress& lane, uint32_t stop,
+                     line_stream& lines, report_stream& reports) {
+  line_token token = line_token();
+  token.last = true;
+  lines.write(token);
+  report own = empty_report();
+  if (lane.sent != lane.end) own.status = stop;
+  own.lines_read = lane.asked - chunk.begin / LINE_BYTES;
+  reports.write(own);
+}
 
 /// Input: `input` [lines] of device memory. Output: a stream of lines for each lane and one report
 /// each.
-inline void fetch(const line_t* input, const fetch_plan& plan, stop_stream& stop_in,
+inline void fetch(line_port& input, const fetch_plan& plan, stop_stream& stop_in,
                   line_stream lines[LANES], report_stream reports[LANES]) {
-  line_t buffer[LANES][BURST_LINES];
+  line_t buffer[LANES][FETCH_ROOM];
 #pragma HLS BIND_STORAGE variable = buffer type = ram_2p impl = bram
-  uint32_t buffered[LANES];
-  uint32_t taken[LANES];
-  uint64_t next_line[LANES];
-  uint64_t lines_read[LANES];
-  bool open[LANES];
+  fetch_progress lanes[LANES];
+#pragma HLS ARRAY_PARTITION variable = lanes complete
+  bursts_in_flight bursts;
   uint32_t open_count = plan.lane_count;
   uint64_t steps = 0;
   bool told = false;
   bool cancelled = false;
 LANES_INIT:
-  for (int lane = 0; lane < LANES; lane++) {
+  for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS UNROLL
-    buffered[lane] = 0;
-    taken[lane] = 0;
-    next_line[lane] = plan.lane[lane].begin / LINE_BYTES;
-    lines_read[lane] = 0;
-    open[lane] = lane < static_cast<int>(plan.lane_count);
+    const uint64_t begin = plan.lane[index].begin;
+    const uint64_t end = plan.lane[index].end;
+    const uint64_t first = begin / LINE_BYTES;
+    const uint64_t behind = begin == end ? first : (end + LINE_BYTES - 1) / LINE_BYTES;
+    lanes[index] = fetch_progress{first, first, first, behind, index < plan.lane_count};
   }
-
-ROUNDS:
-  while (open_count > 0) {
+  uint32_t turn = 0;
+  uint32_t idle = 0;
+LINES:
+  while (open_count > 0 || bursts.count > 0) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
-    uint32_t stop = STATUS_OK;
+    bool moved = false;
     if (!told && !stop_in.empty()) {
       cancelled = stop_in.read();
       told = true;
     }
-    if (cancelled) stop = STATUS_CANCELLED;
-    if (steps > plan.steps_max) stop = STATUS_STEPS_EXCEEDED;
-    bool moved = false;
-  LANE_TURNS:
-    for (int lane = 0; lane < LANES; lane++) {
-      if (!open[lane]) continue;
-      const uint64_t begin = plan.lane[lane].begin;
-      const uint64_t end = plan.lane[lane].end;
-      const uint64_t end_line =
-          begin == end ? begin / LINE_BYTES : (end + LINE_BYTES - 1) / LINE_BYTES;
-      if (taken[lane] == buffered[lane] && next_line[lane] < end_line && stop == STATUS_OK) {
-        const uint64_t left = end_line - next_line[lane];
-        const uint32_t burst = left < BURST_LINES ? static_cast<uint32_t>(left) : BURST_LINES;
-      BURST:
-        for (uint32_t i = 0; i < burst; i++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-          buffer[lane][i] = input[next_line[lane] + i];
-        }
-        next_line[lane] += burst;
-        lines_read[lane] += burst;
-        steps += burst;
-        buffered[lane] = burst;
-        taken[lane] = 0;
-      }
-    PUSH:
-      while (taken[lane] < buffered[lane] && !lines[lane].full()) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-        const uint64_t at = (next_line[lane] - buffered[lane] + taken[lane]) * LINE_BYTES;
-        line_token token;
-        token.data = buffer[lane][taken[lane]];
-        token.first = static_cast<uint8_t>(at < begin ? begin - at : 0);
-        token.end = static_cast<uint8_t>(end - at < LINE_BYTES ? end - at : LINE_BYTES);
-        token.last = false;
-        lines[lane].write(token);
-        taken[lane]++;
+    const bool too_long = steps > plan.steps_max;
+    const uint32_t stop = too_long    ? STATUS_STEPS_EXCEEDED
+                          : cancelled ? STATUS_CANCELLED
+                                      : STATUS_OK;
+    fetch_progress& lane = lanes[turn];
+    if (lane.open && stop == STATUS_OK) {
+      const uint32_t asked = ask_for_burst(input, lane, turn, bursts);
+      steps += asked;
+      moved = asked != 0;
+    }
+    if (bursts.count > 0) {
+      const uint32_t of = bursts.take_line();
+      buffer[of][lanes[of].arrived % FETCH_ROOM] = input.read();
+      lanes[of].arrived++;
+      moved = true;
+    }
+    if (lane.open && !lines[turn].full()) {
+      const bool has_line = lane.sent < lane.arrived;
+      if (stop == STATUS_OK && has_line) {
+        const line_t& data = buffer[turn][lane.sent % FETCH_ROOM];
+        lines[turn].write(part_of_line(data, lane.sent, plan.lane[turn]));
+        lane.sent++;
         moved = true;
-      }
-      const bool drained = taken[lane] == buffered[lane] && next_line[lane] == end_line;
-      if ((drained || stop != STATUS_OK) && !lines[lane].full()) {
-        line_token token = line_token();
-        token.last = true;
-        lines[lane].write(token);
-        report own = empty_report();
-        if (!drained) own.status = stop;
-        own.lines_read = lines_read[lane];
-        reports[lane].write(own);
-        open[lane] = false;
+      } else if (stop != STATUS_OK || lane.sent == lane.end) {
+        end_lane(plan.lane[turn], lane, stop, lines[turn], reports[turn]);
+        lane.open = false;
         open_count--;
         moved = true;
       }
     }
-    if (!moved) NS_IDLE();
+    turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
+    idle = moved ? 0 : idle + 1;
+    if (idle >= plan.lane_count) NS_IDLE();
   }
   // The one token of this stream is taken in any case: the next command must not find it.
   if (!told) stop_in.read();

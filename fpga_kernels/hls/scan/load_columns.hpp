@@ -236,7 +236,7 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   if (range.count > static_cast<uint32_t>(LANES)) return STATUS_UNSUPPORTED;
   scope.column_count = range.count;
   plan.fetch.lane_count = range.count;
-  plan.memory.lane_count = range.count;
+  plan.lane_count = range.count;
   plan.fetch.steps_max = header.steps_max;
   // A reference has 40 bits for the first word of a byte string.
   if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;

@@ -2,14 +2,16 @@
 // The scan pipeline as a dataflow region: the stages and the streams between them.
 //
 //     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate -> write
-//            +-> ... one lane a column ...          -+
-//              decode, aggregate, write <-> serve_memory -> fetch
+//            +-> ... one lane a column ...          -+                                       |
+//              decode -> write_memory -> decode                                 write_lines <+
+//              decode, aggregate, write <-> read_memory -> fetch
 //
 // Assumed of the synthesis tool, which was not there to ask: that a loop which is unrolled may hold
 // the calls of a dataflow region, that a struct of arrays which one stage reads may be handed to it
-// by reference, and that streams may run against the order of the stages. What is known of it is
-// kept to: a variable that is not a stream has one stage that writes and one that reads it, a
-// bundle of ports belongs to one stage, and stages return nothing.
+// by reference, that a stage may keep references to its streams in a struct, that streams may run
+// against the order of the stages, and that of a bundle of ports one stage may read and another
+// one write. What is known of it is kept to: a variable that is not a stream has one stage that
+// writes and one that reads it, and stages return nothing.
 #pragma once
 
 #include "aggregate.hpp"
@@ -20,17 +22,18 @@
 #include "load.hpp"
 #include "page_reader.hpp"
 #include "project.hpp"
-#include "scratch.hpp"
+#include "read_memory.hpp"
 #include "write.hpp"
+#include "write_memory.hpp"
 
 namespace nearscan {
 
 /// Runs the pipeline.
 ///
-/// `input` [lines], `output` and `scratch` [8-byte words] are device memory. Input ranges, output
+/// `input`, `output` [lines] and `scratch` [8-byte words] are device memory. Input ranges, output
 /// size and scratch size are those of the command.
-inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, const line_t* input,
-                         uint64_t* output, uint64_t* scratch, const volatile uint32_t* cancel) {
+inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line_port& input,
+                         line_port& output, word_port& scratch, const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW
   line_stream lines[LANES];
   page_stream pages[LANES];
@@ -39,6 +42,8 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, cons
   byte_stream plain_bytes[LANES];
   value_stream values[LANES];
   key_stream keys[LANES];
+  scratch_stream writes[LANES];
+  written_stream written[LANES];
   scratch_stream requests[LANES];
   found_stream found[LANES];
   value_stream forwarded[LANES];
@@ -58,12 +63,14 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, cons
   string_stream states;
   scratch_stream string_requests;
   string_stream strings;
-  scratch_stream result;
+  result_stream result;
   stop_stream stop;
 
   NS_REGION(flow);
-  NS_STAGE(flow, serve_memory(plan.memory, requests, found, state_requests, states, string_requests,
-                              strings, result, stop, scratch, output, cancel));
+  NS_STAGE(flow, read_memory(plan.lane_count, requests, found, state_requests, states,
+                             string_requests, strings, stop, scratch, cancel));
+  NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch));
+  NS_STAGE(flow, write_lines(result, output));
   NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
 LANE_STAGES:
   for (int lane = 0; lane < LANES; lane++) {
@@ -74,10 +81,10 @@ LANE_STAGES:
     NS_LANE_STAGE(flow, lane, plan.decompress[lane].active,
                   decompress(plan.decompress[lane], pages[lane], page_bytes[lane], parsed[lane],
                              plain_pages[lane], plain_bytes[lane], decompressed[lane]));
-    NS_LANE_STAGE(
-        flow, lane, plan.decode[lane].active,
-        decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane], decompressed[lane],
-               requests[lane], found[lane], values[lane], keys[lane], decoded[lane]));
+    NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
+                  decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane],
+                         decompressed[lane], writes[lane], written[lane], requests[lane],
+                         found[lane], values[lane], keys[lane], decoded[lane]));
   }
   NS_STAGE(flow,
            filter(plan.filter, key_bits, values, decoded, forwarded, filtered, filter_report));
@@ -91,8 +98,8 @@ LANE_STAGES:
 }
 
 /// Loads the command and runs it; the result's first words hold the status, whatever happened.
-inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* output,
-                     uint64_t* scratch, const volatile uint32_t* cancel) {
+inline void run_scan(const uint64_t* command, line_port& input, line_port& output,
+                     word_port& scratch, const volatile uint32_t* cancel) {
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
   scan_plan plan;
@@ -113,11 +120,13 @@ inline void run_scan(const uint64_t* command, const line_t* input, uint64_t* out
     own.status = status;
     uint64_t header[RESULT_RECORD_BYTES / 8];
     finish_header(make_header(plan.write, own), header);
+    output.write_request(0, RESULT_RECORD_BYTES / LINE_BYTES);
   REFUSE:
-    for (uint32_t word = 0; word < RESULT_RECORD_BYTES / 8; word++) {
-#pragma HLS PIPELINE II = 1
-      output[word] = header[word];
+    for (uint32_t line = 0; line < RESULT_RECORD_BYTES / LINE_BYTES; line++) {
+#pragma HLS PIPELINE II = 4
+      output.write(line_of(header + line * LINE_WORDS));
     }
+    output.write_response();
   } else {
     run_pipeline(plan, key_bits, input, output, scratch, cancel);
   }

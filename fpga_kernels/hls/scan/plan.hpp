@@ -18,11 +18,6 @@ struct fetch_plan {
   uint64_t steps_max;
 };
 
-/// For the stage that owns device memory.
-struct memory_plan {
-  uint32_t lane_count;
-};
-
 /// The states of the automata of a column's patterns, or places of the patterns, a bit each.
 typedef hls::vector<uint64_t, PATTERNS_PER_COLUMN_MAX> pattern_bits;
 
@@ -201,7 +196,7 @@ struct write_plan {
 };
 
 struct scan_plan {
-  memory_plan memory;
+  uint32_t lane_count;
   fetch_plan fetch;
   page_plan pages[LANES];
   decompress_plan decompress[LANES];

@@ -38,8 +38,8 @@ struct split_reader {
   uint32_t groups() const { return (values + ROWS - 1) / ROWS; }
 
   /// Takes an answer.
-  void take_answer(found_stream& found) {
-    const found_token answer = found.read();
+  void take_answer(memory_lane& memory) {
+    const found_token answer = memory.found.read();
     const uint32_t group = answered / requests_a_group % AHEAD;
     const uint32_t from = answered % requests_a_group * LINE_WORDS;
   ANSWER:
@@ -52,17 +52,17 @@ struct split_reader {
 
   /// Asks for all groups that there is room for. Never waits for room to ask while an answer waits
   /// to be read.
-  void ask_ahead(scratch_stream& requests, found_stream& found) {
+  void ask_ahead(memory_lane& memory) {
     const uint32_t end = at / ROWS + AHEAD;
     const uint32_t last = (groups() < end ? groups() : end) * requests_a_group;
   ASK:
     while (asked < last) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     MAKE_ROOM:
-      while (answered < asked && requests.full()) {
+      while (answered < asked && memory.requests.full()) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
-        take_answer(found);
+        take_answer(memory);
       }
       scratch_token token = scratch_token();
       token.kind = SCRATCH_LOOK_UP;
@@ -75,21 +75,21 @@ struct split_reader {
           token.rows = static_cast<uint8_t>(token.rows | 1u << i);
         }
       }
-      requests.write(token);
+      memory.requests.write(token);
       asked++;
     }
   }
 
   /// The next value; there is one.
-  void next(scratch_stream& requests, found_stream& found, stored_value& stored) {
+  void next(memory_lane& memory, stored_value& stored) {
     const uint32_t group = at / ROWS;
     if (at % ROWS == 0) {
-      ask_ahead(requests, found);
+      ask_ahead(memory);
     WAIT:
       while (answered < (group + 1) * requests_a_group) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
-        take_answer(found);
+        take_answer(memory);
       }
     }
     const uint32_t shift = 8 * (at % ROWS);
@@ -107,20 +107,20 @@ struct split_reader {
   }
 
   /// Takes what was asked for and not needed: the next page must not find it.
-  void drain(found_stream& found) {
+  void drain(memory_lane& memory) {
   DRAIN:
     while (answered < asked) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-      take_answer(found);
+      take_answer(memory);
     }
   }
 };
 
 /// Puts the streams of a page into scratch: all of its `bytes` that are left.
-inline uint32_t store_streams(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
+inline uint32_t store_streams(byte_stream& payload, memory_lane& memory, bit_reader& bits,
                               const decode_plan& plan, const scratch_cursor& scratch,
-                              uint64_t bytes, scratch_buffer& buffer, uint64_t& steps,
+                              uint64_t bytes, write_buffer& buffer, uint64_t& steps,
                               split_reader& split) {
   split.streams = plan.stored_bits / 8u;
   split.values = static_cast<uint32_t>(bytes / split.streams);
@@ -140,12 +140,14 @@ STREAMS:
       const uint32_t left = split.values - at;
       const uint64_t word = bits.take(payload, left < 8 ? 8 * left : 64);
       if (bits.overrun) return STATUS_CORRUPT;
-      buffer.put(requests, split.base + stream * split.stride + at / 8, word);
+      buffer.put(memory, split.base + stream * split.stride + at / 8, word);
       steps++;
       if (steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
     }
   }
-  buffer.flush(requests);
+  buffer.flush(memory);
+  // They are looked up next.
+  memory.wait_for(memory.asked);
   return STATUS_OK;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bit_reader.hpp"
-#include "scratch.hpp"
+#include "memory_lane.hpp"
 
 namespace nearscan {
 
@@ -152,30 +152,30 @@ struct string_sink {
   bool is_shown;
   uint64_t first_word;
 
-  void put(uint32_t at, uint64_t word, scratch_buffer& buffer, scratch_stream& requests) {
+  void put(uint32_t at, uint64_t word, write_buffer& buffer, memory_lane& memory) {
     if (at < static_cast<uint32_t>(PREFIX_WORDS)) prefix.words[at] = word;
-    if (is_shown) buffer.put(requests, first_word + at, word);
+    if (is_shown) buffer.put(memory, first_word + at, word);
   }
 };
 
 /// Reads the bytes of a string: a word per iteration. False when the page ends before.
-inline bool read_words(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
-                       uint64_t length, scratch_buffer& buffer, string_sink& sink) {
+inline bool read_words(byte_stream& payload, memory_lane& memory, bit_reader& bits, uint64_t length,
+                       write_buffer& buffer, string_sink& sink) {
 WORDS:
   for (uint64_t left = length; left > 0 && !bits.overrun;) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
     const uint32_t some = left < 8 ? static_cast<uint32_t>(left) : 8;
     const uint64_t word = bits.take(payload, 8 * some);
-    sink.put(static_cast<uint32_t>((length - left) / 8), word, buffer, requests);
+    sink.put(static_cast<uint32_t>((length - left) / 8), word, buffer, memory);
     left -= some;
   }
   return !bits.overrun;
 }
 
 /// The same with patterns to match: a byte per iteration.
-inline bool match_bytes(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
-                        uint64_t length, const pattern_plan& patterns, scratch_buffer& buffer,
+inline bool match_bytes(byte_stream& payload, memory_lane& memory, bit_reader& bits,
+                        uint64_t length, const pattern_plan& patterns, write_buffer& buffer,
                         string_sink& sink, pattern_run& run) {
   uint64_t word = 0;
 BYTES:
@@ -185,7 +185,7 @@ BYTES:
     if (at % 8 == 0) {
       const uint64_t left = length - at;
       word = bits.take(payload, left < 8 ? static_cast<uint32_t>(8 * left) : 64);
-      sink.put(static_cast<uint32_t>(at / 8), word, buffer, requests);
+      sink.put(static_cast<uint32_t>(at / 8), word, buffer, memory);
     }
     run.take(patterns, static_cast<uint8_t>(word >> (8 * (at % 8))));
   }
@@ -193,10 +193,9 @@ BYTES:
 }
 
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
-inline uint32_t read_string(byte_stream& payload, scratch_stream& requests, bit_reader& bits,
-                            const decode_plan& plan, scratch_buffer& buffer,
-                            scratch_cursor& scratch, uint64_t& steps, uint64_t& iterations,
-                            tested_value& read) {
+inline uint32_t read_string(byte_stream& payload, memory_lane& memory, bit_reader& bits,
+                            const decode_plan& plan, write_buffer& buffer, scratch_cursor& scratch,
+                            uint64_t& steps, uint64_t& iterations, tested_value& read) {
   const pattern_plan& patterns = plan.tests.patterns;
   string_sink sink;
   const uint64_t length = bits.take(payload, 32);
@@ -217,11 +216,11 @@ CLEAR:
   uint32_t matched = 0;
   bool whole;
   if (patterns.count == 0) {
-    whole = read_words(payload, requests, bits, length, buffer, sink);
+    whole = read_words(payload, memory, bits, length, buffer, sink);
   } else {
     pattern_run run;
     run.start();
-    whole = match_bytes(payload, requests, bits, length, patterns, buffer, sink, run);
+    whole = match_bytes(payload, memory, bits, length, patterns, buffer, sink, run);
     matched = run.outcomes(patterns);
   }
   if (!whole) return STATUS_CORRUPT;

@@ -6,8 +6,9 @@
 #include "tb_command.hpp"
 #include "tb_golden.hpp"
 
-extern "C" void ns_scan(const uint64_t* command, const nearscan::line_t* input, uint64_t* output,
-                        uint64_t* scratch, const volatile uint32_t* cancel);
+extern "C" void ns_scan(const uint64_t* command, nearscan::line_port input,
+                        nearscan::line_port output, nearscan::word_port scratch,
+                        const volatile uint32_t* cancel);
 
 namespace nearscan_tb {
 
@@ -109,8 +110,9 @@ inline std::string check_counters(const scan_model& model, const std::vector<wri
 inline void call_kernel(test_memories& memories, depth_mode mode) {
   nearscan_portable::set_depth_mode(mode);
   nearscan_portable::clear_stuck();
-  ns_scan(memories.command.data(), memories.input.data(), memories.output.data(),
-          memories.scratch.data(), &memories.cancel);
+  ns_scan(memories.command.data(), memories.input.data(),
+          reinterpret_cast<line_t*>(memories.output.data()), memories.scratch.data(),
+          &memories.cancel);
 }
 
 /// Runs a model in every depth mode. `statuses` replaces what the golden model allows, if not

@@ -117,7 +117,7 @@ struct row_token {
 /// Words of a 64-byte line of device memory.
 static constexpr uint32_t LINE_WORDS = 8;
 
-/// A request to the stage that owns device memory. Addresses count 8-byte words.
+/// A request to a stage that owns a port of device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
 /// each of `rows`, or the place of an entry in the store for those that are `stored`. To store:
@@ -147,6 +147,15 @@ static constexpr uint32_t STORE_ENTRIES = 131072;
 struct found_token {
   number_token value;
   hls::vector<uint16_t, ROWS> tests;
+};
+
+/// A line of the result: the bytes of it that are written have a bit each.
+struct result_token {
+  line_t line;
+  uint64_t bytes;
+  /// Its place in the output, in lines.
+  uint64_t at;
+  bool last;
 };
 
 /// Words that were read.
@@ -265,6 +274,9 @@ typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
 typedef hls::stream<found_token, SCRATCH_DEPTH> found_stream;
 typedef hls::stream<words_token, SCRATCH_DEPTH> string_stream;
+typedef hls::stream<result_token, SCRATCH_DEPTH> result_stream;
+/// How many requests to write have been answered since the last token.
+typedef hls::stream<uint32_t, SCRATCH_DEPTH> written_stream;
 /// The dictionary of a key column, once, before its first values: how many entries, then each.
 typedef hls::stream<int64_t, 2> key_stream;
 /// Whether the command was cancelled, once.

@@ -42,9 +42,8 @@ inline uint32_t next_truth(byte_stream& payload, bit_reader& bits, hybrid_run& r
 }
 
 /// One value of a page without indexes that goes by itself: all but those of `next_numbers`.
-inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                           lane_state& lane, const decode_plan& plan, open_page& open,
-                           tested_value& read) {
+inline uint32_t read_value(byte_stream& payload, memory_lane& memory, lane_state& lane,
+                           const decode_plan& plan, open_page& open, tested_value& read) {
   stored_value stored = {0, 0};
   uint32_t status = STATUS_OK;
   switch (open.encoding) {
@@ -53,10 +52,10 @@ inline uint32_t read_value(byte_stream& payload, scratch_stream& requests, found
       break;
     case ENCODING_BYTE_STREAM_SPLIT:
       if (lane.split.at == lane.split.values) return STATUS_CORRUPT;
-      lane.split.next(requests, found, stored);
+      lane.split.next(memory, stored);
       break;
     default:
-      return read_plain(payload, requests, lane, plan, read);
+      return read_plain(payload, memory, lane, plan, read);
   }
   lane.iterations++;
   read.outcomes = 0;
@@ -113,16 +112,15 @@ PUT:
 }
 
 /// Reads the values of a part of a word, which are no indexes.
-NS_APART uint32_t decode_values(byte_stream& payload, scratch_stream& requests, found_stream& found,
-                                lane_state& lane, const decode_plan& plan, open_page& open,
-                                const word_part& part) {
+NS_APART uint32_t decode_values(byte_stream& payload, memory_lane& memory, lane_state& lane,
+                                const decode_plan& plan, open_page& open, const word_part& part) {
   if (has_numbers(plan, open.encoding)) return decode_numbers(payload, lane, plan, open, part);
   value_token& word = lane.words.filling();
 VALUES:
   for (uint32_t i = 0; i < ROWS; i++) {
     if (((part.valid >> i) & 1) == 0) continue;
     tested_value read;
-    const uint32_t status = read_value(payload, requests, found, lane, plan, open, read);
+    const uint32_t status = read_value(payload, memory, lane, plan, open, read);
     if (status != STATUS_OK) return status;
     word.value.row[part.first + i] = read.value;
     word.tests[part.first + i] = read.outcomes;

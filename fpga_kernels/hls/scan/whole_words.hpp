@@ -25,8 +25,8 @@ inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint
 }
 
 /// Decodes `rows` (a multiple of 8) rows.
-NS_APART uint32_t decode_whole_words(byte_stream& payload, scratch_stream& requests,
-                                     found_stream& found, value_stream& values, lane_state& lane,
+NS_APART uint32_t decode_whole_words(byte_stream& payload, memory_lane& memory,
+                                     value_stream& values, lane_state& lane,
                                      const decode_plan& plan, const hybrid_run& run, uint32_t width,
                                      uint32_t rows) {
   // Of its own, so that a simulation keeps it in registers.
@@ -52,7 +52,7 @@ REPEATED:
 WHOLE_WORDS:
   while (left > 0 && status == STATUS_OK) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-    if (lane.words.waiting == 0) lane.words.drain(values, found);
+    if (lane.words.waiting == 0) lane.words.drain(values, memory);
     const bool direct = lane.words.full == 0;
     bool apart = false;
   WORDS_ON_CHIP:
@@ -72,7 +72,7 @@ WHOLE_WORDS:
       status = look_up_apart(lane, plan, largest, indexes);
       lane.words.filling().valid = 0xff;
       lane.words.filling().count = ROWS;
-      lane.words.put(values, requests, found);
+      lane.words.put(values, memory);
     }
   }
   lane.bits = bits;

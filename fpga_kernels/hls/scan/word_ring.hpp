@@ -2,12 +2,12 @@
 // A lane's words on their way out.
 #pragma once
 
-#include "plan.hpp"
+#include "memory_lane.hpp"
 
 namespace nearscan {
 
 /// The word that fills, and the words before it that have not gone: one, or as many as there are
-/// behind one that waits for device memory. They go in their order.
+/// behind one that waits for device memory, to be read or to be written. They go in their order.
 ///
 /// Nothing in here waits for room to ask while an answer waits to be read.
 struct word_ring {
@@ -15,7 +15,10 @@ struct word_ring {
   /// memory and back, so that a lane goes on while its answers wait to be taken.
   static constexpr uint32_t WORDS = 64;
   value_token ring[WORDS];
+  /// Rows of a word that wait for a look-up, and the requests to write that have to be answered
+  /// before it goes.
   uint8_t waits[WORDS];
+  uint64_t written[WORDS];
   /// Full words, from `oldest` on; the one that fills stands behind them.
   uint32_t oldest;
   uint32_t full;
@@ -61,11 +64,21 @@ struct word_ring {
     }
   }
 
-  /// Sends the oldest word on, with what it waits for.
-  void release(value_stream& values, found_stream& found) {
+  /// Whether the oldest word waits for nothing.
+  bool is_ready(const memory_lane& memory) const {
+    return waits[oldest] == 0 && written[oldest] <= memory.answered;
+  }
+
+  /// Takes an answer that the oldest word waits for to be written, or sends the word on, with what
+  /// it has looked up.
+  void advance(value_stream& values, memory_lane& memory) {
+    if (written[oldest] > memory.answered) {
+      memory.answered += memory.written.read();
+      return;
+    }
     value_token& word = ring[oldest];
     if (waits[oldest] != 0) {
-      fill(word, waits[oldest], found);
+      fill(word, waits[oldest], memory.found);
       waiting--;
     }
     values.write(word);
@@ -74,44 +87,47 @@ struct word_ring {
   }
 
   /// Asks for what the word that fills needs and waits for it. No other word is waiting.
-  void settle(scratch_stream& requests, found_stream& found) {
+  void settle(memory_lane& memory) {
     if (asked.rows == 0) return;
-    requests.write(asked);
-    fill(filling(), asked.rows, found);
+    memory.requests.write(asked);
+    fill(filling(), asked.rows, memory.found);
     asked.rows = 0;
     asked.stored = 0;
   }
 
-  void drain(value_stream& values, found_stream& found) {
+  void drain(value_stream& values, memory_lane& memory) {
   DRAIN:
     while (full > 0) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 64
-      release(values, found);
+      advance(values, memory);
     }
   }
 
   /// The word that fills is full, or the last one.
-  void put(value_stream& values, scratch_stream& requests, found_stream& found) {
+  void put(value_stream& values, memory_lane& memory) {
     if (asked.rows != 0) {
     MAKE_ROOM:
-      while (waiting > 0 && requests.full()) {
+      while (waiting > 0 && memory.requests.full()) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
-        release(values, found);
+        advance(values, memory);
       }
-      requests.write(asked);
+      memory.requests.write(asked);
       waiting++;
     }
-    waits[(oldest + full) % WORDS] = asked.rows;
+    const uint32_t place = (oldest + full) % WORDS;
+    waits[place] = asked.rows;
+    written[place] = memory.asked;
     full++;
     asked.rows = 0;
     asked.stored = 0;
+    memory.look_for_answer();
   KEEP_ORDER:
-    while (full == WORDS || (waiting == 0 && full > 1)) {
+    while (full == WORDS || (full > 1 && is_ready(memory))) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
-      release(values, found);
+      advance(values, memory);
     }
     // Values of the word that was here before stay behind in rows that turn out to be null.
     filling().valid = 0;

@@ -31,31 +31,43 @@ CLEAR_COLUMNS:
   }
 }
 
-/// Words one after the other into the output, with their checksum.
+/// A line of eight words.
+inline line_t line_of(const uint64_t words[LINE_WORDS]) {
+  line_t line = line_t();
+LINE_OF_WORDS:
+  for (uint32_t word = 0; word < LINE_WORDS; word++) {
+#pragma HLS UNROLL
+    set_line_word(line, word, words[word]);
+  }
+  return line;
+}
+
+/// Words one after the other into the lines of the output, with their checksum.
 struct payload_writer {
-  scratch_token line;
+  line_t line;
   uint64_t at;
   /// Iterations of all loops of the stage, which follow each other.
   uint64_t iterations;
   uint32_t checksum;
 
-  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {
-    line.kind = SCRATCH_WRITE;
-    line.at = at;
-  }
+  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {}
 
-  void put(scratch_stream& out, uint64_t word) {
-    line.word[line.count] = word;
-    line.count++;
+  void put(result_stream& out, uint64_t word) {
+    set_line_word(line, at % LINE_WORDS, word);
     at++;
     checksum = crc32c_word(checksum, word);
-    if (line.count == LINE_WORDS) flush(out);
+    if (at % LINE_WORDS == 0) {
+      out.write(result_token{line, ~static_cast<uint64_t>(0), at / LINE_WORDS - 1, false});
+    }
   }
 
-  void flush(scratch_stream& out) {
-    if (line.count != 0) out.write(line);
-    line.count = 0;
-    line.at = at;
+  /// Sends the words of the last line, if it is not whole.
+  void flush(result_stream& out) {
+    const uint32_t bytes = static_cast<uint32_t>(at % LINE_WORDS * 8);
+    if (bytes != 0) {
+      out.write(
+          result_token{line, low_bits(~static_cast<uint64_t>(0), bytes), at / LINE_WORDS, false});
+    }
   }
 };
 
@@ -113,7 +125,7 @@ struct string_walk {
 /// Requests run ahead of the answers, so that the way to device memory and back is paid once; none
 /// waits for room while an answer is due.
 inline uint64_t write_strings(const block_buffer& block, int column, scratch_stream& requests,
-                              string_stream& strings, payload_writer& writer, scratch_stream& out) {
+                              string_stream& strings, payload_writer& writer, result_stream& out) {
   string_walk asked;
   string_walk written;
   scratch_token request = scratch_token();
@@ -143,12 +155,12 @@ PIECES:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
       const uint32_t some = left < 8 ? left : 8;
-      packer.put<scratch_stream&>(low_bits(piece.word[i], 8 * some), some, writer, out);
+      packer.put<result_stream&>(low_bits(piece.word[i], 8 * some), some, writer, out);
       left -= some;
       words_read += some != 0 ? 1 : 0;
     }
   }
-  packer.finish<scratch_stream&>(writer, out);
+  packer.finish<result_stream&>(writer, out);
   return words_read;
 }
 
@@ -161,7 +173,7 @@ struct write_counters {
 
 /// Writes the block and clears it; false when there is no room.
 inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_stream& requests,
-                        string_stream& strings, payload_writer& writer, scratch_stream& out,
+                        string_stream& strings, payload_writer& writer, result_stream& out,
                         write_counters& counters) {
   if (block.rows == 0) return true;
   const uint64_t bytes = block_bytes(plan, block);
@@ -186,7 +198,7 @@ COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       writer.put(out, block.valid[column][word]);
     }
-    write_values<scratch_stream&>(block, column, plan.width[column], writer, out);
+    write_values<result_stream&>(block, column, plan.width[column], writer, out);
     // A number per iteration, and a wide one in two.
     writer.iterations += block.rows * (plan.width[column] == WIDTH_W128 ? 2u : 1u);
     if (plan.width[column] == WIDTH_BYTES) {
@@ -259,31 +271,24 @@ inline result_record make_header(const write_plan& plan, const report& own) {
 }
 
 /// Sends a header as the first lines of the output, and that they are the last.
-inline void send_header(const result_record& record, scratch_stream& out) {
+inline void send_header(const result_record& record, result_stream& out) {
   uint64_t words[RESULT_RECORD_BYTES / 8];
   finish_header(record, words);
 HEADER_LINES:
-  for (uint32_t line = 0; line < RESULT_RECORD_BYTES / 8; line += LINE_WORDS) {
-    scratch_token token = scratch_token();
-    token.kind = SCRATCH_WRITE;
-    token.at = line;
-    token.count = LINE_WORDS;
-  LINE:
-    for (uint32_t word = 0; word < LINE_WORDS; word++) {
-#pragma HLS PIPELINE II = 1
-      token.word[word] = words[line + word];
-    }
-    out.write(token);
+  for (uint32_t line = 0; line < RESULT_RECORD_BYTES / LINE_BYTES; line++) {
+#pragma HLS PIPELINE II = 4
+    out.write(
+        result_token{line_of(words + line * LINE_WORDS), ~static_cast<uint64_t>(0), line, false});
   }
-  scratch_token end = scratch_token();
-  end.kind = SCRATCH_END;
+  result_token end = result_token();
+  end.last = true;
   out.write(end);
 }
 
 /// Stage: output columns in, the lines of the result out. Strings are asked for.
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
-                         string_stream& strings, scratch_stream& out) {
+                         string_stream& strings, result_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   number_token row_words[SLOTS];
@@ -330,6 +335,9 @@ WORDS:
   record.blocks = counters.blocks;
   record.write_iterations = iterations_32(writer.iterations);
   send_header(record, out);
+  scratch_token nothing = scratch_token();
+  nothing.kind = SCRATCH_END;
+  requests.write(nothing);
 }
 
 }  // namespace nearscan

@@ -43,11 +43,12 @@ impl Argument {
         }
     }
 
-    /// The bundle of ports that it goes through. `media` reads wide; `memory` does the rest.
+    /// The bundle of ports that it goes through. `media` reads chunks and writes results, in lines;
+    /// `memory` does the rest.
     pub const fn bundle(self) -> &'static str {
         match self {
-            Self::Input => "media",
-            Self::Command | Self::Output | Self::Scratch | Self::Cancel => "memory",
+            Self::Input | Self::Output => "media",
+            Self::Command | Self::Scratch | Self::Cancel => "memory",
         }
     }
 

@@ -26,7 +26,10 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
   nearscan_portable::set_depth_mode(declared_depths != 0 ? nearscan_portable::depth_mode::declared
                                                          : nearscan_portable::depth_mode::roomy);
   nearscan_portable::clear_stuck();
-  run_scan(command, input, output, scratch, cancel);
+  line_port chunks(input);
+  line_port result(reinterpret_cast<line_t*>(output));
+  word_port words(scratch);
+  run_scan(command, chunks, result, words, cancel);
   return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 namespace hls {
 
@@ -12,6 +13,10 @@ class burst_maxi {
  public:
   void read_request(size_t first, size_t count);
   T read();
+  void write_request(size_t first, size_t count);
+  void write(const T& word);
+  void write(const T& word, uint64_t bytes);
+  void write_response();
 };
 
 }  // namespace hls

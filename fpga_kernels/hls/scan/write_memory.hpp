@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages that write device memory: `write_memory` what lanes put into scratch, `write_lines`
+// the result.
+//
+// `write_memory` waits for no lane. A lane that waits for an answer is answered once its words are
+// in memory; answers that find no room are added up, so that a lane which does not look for them
+// holds up nobody.
+#pragma once
+
+#include "plan.hpp"
+
+namespace nearscan {
+
+/// Bursts of which the answer is awaited while others go on.
+static constexpr uint32_t WRITES_IN_FLIGHT = 16;
+
+/// The lanes of the bursts in flight, the oldest first.
+struct write_order {
+  hls::vector<uint8_t, WRITES_IN_FLIGHT> lane;
+  uint32_t oldest;
+  uint32_t count;
+
+  write_order() : oldest(0), count(0) {}
+
+  void push(uint32_t to) {
+    lane[(oldest + count) % WRITES_IN_FLIGHT] = static_cast<uint8_t>(to);
+    count++;
+  }
+
+  uint32_t pop() {
+    const uint32_t taken = lane[oldest];
+    oldest = (oldest + 1) % WRITES_IN_FLIGHT;
+    count--;
+    return taken;
+  }
+};
+
+/// Stage: what lanes ask to be written, in; answers out. A word per iteration.
+inline void write_memory(uint32_t lane_count, scratch_stream requests[LANES],
+                         written_stream written[LANES], word_port& scratch) {
+  write_order in_flight;
+  uint32_t unanswered[LANES];
+  bool open[LANES];
+#pragma HLS ARRAY_PARTITION variable = unanswered complete
+#pragma HLS ARRAY_PARTITION variable = open complete
+INIT_WRITES:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS UNROLL
+    unanswered[lane] = 0;
+    open[lane] = lane < lane_count;
+  }
+  scratch_token token = scratch_token();
+  uint32_t open_count = lane_count;
+  uint32_t lane = 0;
+  uint32_t at = 0;
+  uint32_t idle = 0;
+WORDS_TO_WRITE:
+  while (open_count > 0) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    bool moved = false;
+    const bool may_begin = at == token.count && in_flight.count < WRITES_IN_FLIGHT;
+    if (may_begin && open[lane] && !requests[lane].empty()) {
+      requests[lane].read(token);
+      at = 0;
+      moved = true;
+      if (token.kind == SCRATCH_END) {
+        token.count = 0;
+        open[lane] = false;
+        open_count--;
+      } else {
+        scratch.write_request(token.at, token.count);
+        in_flight.push(lane);
+      }
+    }
+    if (at < token.count) {
+      scratch.write(token.word[at]);
+      at++;
+      moved = true;
+    } else if (in_flight.count == WRITES_IN_FLIGHT || (!moved && in_flight.count != 0)) {
+      // The oldest answer is awaited when no other burst may begin, or when there is none to begin.
+      scratch.write_response();
+      unanswered[in_flight.pop()]++;
+      moved = true;
+    }
+    if (unanswered[lane] != 0 && !written[lane].full()) {
+      written[lane].write(unanswered[lane]);
+      unanswered[lane] = 0;
+      moved = true;
+    }
+    lane = lane + 1 < lane_count ? lane + 1 : 0;
+    idle = moved ? 0 : idle + 1;
+    if (idle >= lane_count) NS_IDLE();
+  }
+}
+
+/// Lines of a burst of the result: 1 KiB.
+static constexpr uint32_t RESULT_BURST_LINES = 16;
+
+/// Stage: lines of the result in, one behind the other but for the header's, which come last.
+inline void write_lines(result_stream& lines, line_port& output) {
+  line_t buffer[RESULT_BURST_LINES];
+  uint64_t bytes[RESULT_BURST_LINES];
+  bool more = true;
+  bool has_next = false;
+  result_token next = result_token();
+RESULT_BURSTS:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4194304
+    uint64_t first = 0;
+    uint32_t count = 0;
+  GATHER_LINES:
+    while (count < RESULT_BURST_LINES) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      if (!has_next) lines.read(next);
+      has_next = true;
+      if (next.last || (count != 0 && next.at != first + count)) break;
+      if (count == 0) first = next.at;
+      buffer[count] = next.line;
+      bytes[count] = next.bytes;
+      count++;
+      has_next = false;
+    }
+    more = !(has_next && next.last);
+    if (count == 0) continue;
+    output.write_request(first, count);
+  PUT_LINES:
+    for (uint32_t line = 0; line < count; line++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      output.write(buffer[line], bytes[line]);
+    }
+    output.write_response();
+  }
+}
+
+}  // namespace nearscan
