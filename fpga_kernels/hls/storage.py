@@ -40,7 +40,8 @@ class Storage:
         # Those whose memory has one port.
         self.single: set[Place] = set()
         for file in sorted({place_of(cursor)[0] for cursor in tree.own()}):
-            for line, (kind, path, rest) in pragmas_of_file(file):
+            # What the compiler makes itself stands in no file.
+            for line, (kind, path, rest) in pragmas_of_file(file) if file else ():
                 declared = place_of(declaration(tree, file, line, path))
                 if kind == "ARRAY_PARTITION":
                     self.partitions[declared] = partition_of(rest)

@@ -12,6 +12,9 @@
 //     NS_LANE_STAGE(flow, lane, used[lane], decode(lines[lane], words[lane]));
 //     NS_RUN(flow);
 //
+// NS_STAGE_IF is a stage that ends at once where a command has no use for it; a simulation leaves
+// it out.
+//
 // NS_HOT stands before a function that a simulation calls for every few bytes: calling it would
 // take longer than it does. NS_APART stands before one that would crowd such a function where it is
 // seldom called. The synthesis tool decides for itself.
@@ -30,10 +33,12 @@
 #include <ap_int.h>
 #include <hls_burst_maxi.h>
 #include <hls_stream.h>
+#include <hls_streamofblocks.h>
 #include <hls_vector.h>
 
 #define NS_REGION(name)
 #define NS_STAGE(name, call) call
+#define NS_STAGE_IF(name, used, call) call
 #define NS_LANE_STAGE(name, lane, used, call) call
 #define NS_RUN(name)
 #define NS_IDLE()
@@ -46,10 +51,15 @@
 #include "../portable/ap_int.h"
 #include "../portable/hls_burst_maxi.h"
 #include "../portable/hls_stream.h"
+#include "../portable/hls_streamofblocks.h"
 #include "../portable/hls_vector.h"
 
 #define NS_REGION(name) nearscan_portable::dataflow name
 #define NS_STAGE(name, call) name.add(#call, -1, [&] { call; })
+#define NS_STAGE_IF(name, used, call) \
+  do {                                \
+    if (used) NS_STAGE(name, call);   \
+  } while (false)
 #define NS_LANE_STAGE(name, lane, used, call) \
   do {                                        \
     if (used) {                               \

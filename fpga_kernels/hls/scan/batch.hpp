@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that go through a program together, and what the arithmetic unit takes for them.
+// Batches: some words of all columns on their way through the processes of filter and projection.
 //
-// Each of the loops begins an iteration each cycle. A stage with a program has three loops, which
-// gather a batch, evaluate it and pass it on. In hardware they overlap: while one batch is
-// evaluated the next is gathered and the one before is passed on, each in a third of the batch's
-// memory, so that the busiest of the three loops is what a batch costs. Here they are called one
-// after the other.
+// One process gathers a batch, one evaluates it, one passes it on, and each works on a batch of its
+// own, so that the busiest of the three is what a batch costs. The words travel in blocks, which
+// the one that evaluates reads once for each step; what is known of a batch goes beside them.
 #pragma once
 
-#include "row_numbers.hpp"
+#include "steps.hpp"
 
 namespace nearscan {
 
@@ -23,27 +21,30 @@ static constexpr uint32_t PROJECT_WORDS = 1;
 /// written 1; a product of 64 by 64 bits is computed in 9. Assumed.
 static constexpr uint32_t STEP_DEPTH = 6;
 static constexpr uint32_t MULTIPLY_DEPTH = 12;
-/// Iterations of a division: eight dividers side by side, each makes one bit per iteration.
-static constexpr uint32_t DIVIDE_ITERATIONS = 64;
 
-/// Words of all columns, and the rows of each that are looked at.
-struct word_batch {
-  value_token columns[BATCH_WORDS][LANES];
-  uint8_t rows[BATCH_WORDS];
-  uint32_t words;
+/// The words of all columns.
+typedef value_token column_block[BATCH_WORDS][LANES];
+/// The results of the steps of a program for each word.
+typedef step_values step_block[BATCH_WORDS];
+
+/// How many words a batch has, and the rows of each that are looked at. The last one has none.
+struct batch_token {
+  hls::vector<uint8_t, BATCH_WORDS> rows;
+  uint8_t words;
+  bool last;
 };
 
-/// The iterations of loops that overlap.
-struct overlapped_iterations {
-  uint64_t gather;
-  uint64_t evaluate;
-  uint64_t pass_on;
-  /// Of the filter: looking keys up, beside evaluating.
-  uint64_t look_up;
-
-  overlapped_iterations() : gather(0), evaluate(0), pass_on(0), look_up(0) {}
-
-  uint64_t busiest() const { return max_u64(max_u64(gather, look_up), max_u64(evaluate, pass_on)); }
+/// Which rows of each word pass; whether the batch may be passed on.
+struct verdict_token {
+  hls::vector<uint8_t, BATCH_WORDS> rows;
+  bool failed;
 };
+
+/// Blocks: one that is filled and one that is evaluated, and one more for whoever passes it on.
+typedef hls::stream_of_blocks<column_block, 2> evaluated_blocks;
+typedef hls::stream_of_blocks<column_block, 3> passed_blocks;
+typedef hls::stream_of_blocks<step_block, 2> step_blocks;
+typedef hls::stream<batch_token, 2> batch_stream;
+typedef hls::stream<verdict_token, 2> verdict_stream;
 
 }  // namespace nearscan

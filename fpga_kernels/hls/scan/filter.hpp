@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the lanes row by row, evaluates the predicate, looks keys up, and passes on what both keep.
+// The filter: joins the lanes row by row, evaluates the predicate, looks keys up, and passes on
+// what both keep. Four processes, each on a batch of its own.
 #pragma once
 
 #include "keys.hpp"
@@ -40,62 +41,181 @@ READ_LANES:
   return !any_ended;
 }
 
-/// The progress of the filter.
-struct filter_progress {
-  uint64_t rows_in;
-  uint64_t rows_kept;
-  uint64_t iterations;
+/// The words of the lanes as they are gathered.
+struct gather_progress {
+  uint64_t rows;
+  uint64_t words;
   bool too_long;
 
-  filter_progress() : rows_in(0), rows_kept(0), iterations(0), too_long(false) {}
+  gather_progress() : rows(0), words(0), too_long(false) {}
 };
 
 /// Rows of the next word, 0 when there is none.
-inline uint32_t next_word(const filter_plan& plan, value_stream lanes[LANES],
-                          value_token columns[LANES], filter_progress& progress) {
+inline uint32_t next_word(const gather_plan& plan, value_stream lanes[LANES],
+                          value_token columns[LANES], gather_progress& progress) {
   uint32_t count = 0;
   if (plan.lane_count != 0) return read_lanes(lanes, plan.lane_count, columns, &count) ? count : 0;
-  const uint64_t left = plan.rows - progress.rows_in;
+  const uint64_t left = plan.rows - progress.rows;
   // Without a lane there is no stage before this one to give up.
-  progress.too_long = left != 0 && progress.rows_in > plan.steps_max;
+  progress.too_long = left != 0 && progress.rows > plan.steps_max;
   if (progress.too_long) return 0;
   return left < ROWS ? static_cast<uint32_t>(left) : ROWS;
 }
 
-/// Gathers words of all lanes; false when these were the last. Lanes that go on then are read to
-/// their end.
-inline bool gather_words(const filter_plan& plan, value_stream lanes[LANES], word_batch& batch,
-                         filter_progress& progress) {
+/// Gathers words of all lanes into two blocks; false when these were the last. Lanes that go on
+/// then are read to their end.
+inline bool gather_batch(const gather_plan& plan, value_stream lanes[LANES],
+                         value_token evaluated[BATCH_WORDS][LANES],
+                         value_token passed[BATCH_WORDS][LANES],
+                         value_stream key_words[KEY_FILTERS_MAX], key_mark_stream& key_marks,
+                         batch_token& batch, gather_progress& progress) {
+#pragma HLS ARRAY_PARTITION variable = evaluated dim = 2 complete
+#pragma HLS ARRAY_PARTITION variable = passed dim = 2 complete
+  value_token columns[LANES];
+#pragma HLS ARRAY_PARTITION variable = columns complete
   batch.words = 0;
+  batch.last = false;
 GATHER:
   while (batch.words < BATCH_WORDS) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-    const uint32_t count = next_word(plan, lanes, batch.columns[batch.words], progress);
+    const uint32_t count = next_word(plan, lanes, columns, progress);
     if (count == 0) break;
-    progress.rows_in += count;
+  INTO_BLOCKS:
+    for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS UNROLL
+      if (lane >= plan.lane_count) break;
+      evaluated[batch.words][lane] = columns[lane];
+      passed[batch.words][lane] = columns[lane];
+    }
+    if (plan.key_count != 0) key_marks.write(KEY_WORD);
+  TO_KEYS:
+    for (uint32_t index = 0; index < KEY_FILTERS_MAX; index++) {
+#pragma HLS UNROLL
+      if (index >= plan.key_count) break;
+      key_words[index].write(columns[plan.key_column[index]]);
+    }
+    progress.rows += count;
     batch.rows[batch.words] = row_mask(count);
     batch.words++;
   }
+  progress.words += batch.words;
   const bool more = batch.words == BATCH_WORDS;
-  if (!more) drain_lanes(lanes, plan.lane_count, batch.columns[batch.words]);
+  if (!more) drain_lanes(lanes, plan.lane_count, columns);
   return more;
 }
 
+/// A batch that ends the stream of them.
+inline batch_token last_batch() {
+  batch_token end = batch_token();
+  end.last = true;
+  return end;
+}
+
+/// Process: words of all lanes in, in batches out: to be evaluated, to be looked up, to be passed
+/// on.
+inline void gather_words(const gather_plan& plan, value_stream lanes[LANES],
+                         evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
+                         value_stream key_words[KEY_FILTERS_MAX], key_mark_stream& key_marks,
+                         passed_blocks& to_pass, batch_stream& passed_batches,
+                         report_stream& reports) {
+  gather_progress progress;
+  bool more = true;
+BATCHES:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    batch_token batch;
+    {
+      hls::write_lock<column_block> evaluated(to_evaluate);
+      hls::write_lock<column_block> passed(to_pass);
+      more = gather_batch(plan, lanes, evaluated, passed, key_words, key_marks, batch, progress);
+    }
+    evaluated_batches.write(batch);
+    passed_batches.write(batch);
+    if (plan.key_count != 0) key_marks.write(KEY_BATCH_ENDS);
+  }
+  evaluated_batches.write(last_batch());
+  passed_batches.write(last_batch());
+  if (plan.key_count != 0) key_marks.write(KEYS_END);
+  report own = empty_report();
+  if (progress.too_long) fail(own, STATUS_STEPS_EXCEEDED);
+  own.rows_in = progress.rows;
+  own.filter_iterations = progress.words;
+  reports.write(own);
+}
+
+/// Process: batches in, out which rows the predicate keeps. None once a result left its width.
+inline void evaluate_predicate(const program_plan& plan, bool has_apart, evaluated_blocks& blocks,
+                               batch_stream& batches, apart_stream& apart_words,
+                               step_result_stream& apart_results, verdict_stream& verdicts,
+                               report_stream& reports) {
+  step_values steps[BATCH_WORDS];
+  apart_unit apart(apart_words, apart_results);
+  bool overflowed = false;
+  uint64_t iterations = 0;
+BATCHES:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    const batch_token batch = batches.read();
+    if (batch.last) break;
+    hls::read_lock<column_block> columns(blocks);
+    const bool beyond =
+        evaluate_program<FILTER_WORDS>(plan, columns, batch, apart, steps, iterations);
+    overflowed = overflowed || beyond;
+    verdict_token verdict;
+    verdict.failed = overflowed;
+  VERDICTS:
+    for (uint32_t word = 0; word < BATCH_WORDS; word++) {
+#pragma HLS UNROLL
+      const uint32_t step = plan.step_count == 0 ? 0 : plan.step_count - 1;
+      const uint8_t passes =
+          plan.step_count == 0 ? 0xff : steps[word].truth[step] & steps[word].valid[step];
+      verdict.rows[word] = passes;
+    }
+    verdicts.write(verdict);
+  }
+  if (has_apart) apart.end();
+  report own = empty_report();
+  if (overflowed) fail(own, STATUS_OVERFLOW);
+  own.filter_iterations = iterations;
+  reports.write(own);
+}
+
+/// What the processes before have found, in one report: the busiest of them is what the filter
+/// costs.
+inline report merge_filter_reports(const keep_plan& plan, report_stream lanes[LANES],
+                                   report_stream& gathered, report_stream& evaluated,
+                                   report_stream& looked_up) {
+  report own = empty_report();
+REPORTS:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS PIPELINE II = 1
+    if (lane < plan.lane_count) merge_lane(own, lanes[lane].read());
+  }
+  const report words = gathered.read();
+  const report steps = evaluated.read();
+  fail(own, steps.status);
+  fail(own, words.status);
+  own.rows_in = words.rows_in;
+  own.filter_iterations = max_u64(words.filter_iterations, steps.filter_iterations);
+  if (plan.has_keys) {
+    own.filter_iterations = max_u64(own.filter_iterations, looked_up.read().filter_iterations);
+  }
+  return own;
+}
+
 /// Passes on what is kept of a batch; gives the rows.
-inline uint64_t pass_on_words(const filter_plan& plan, const word_batch& batch,
-                              const step_values steps[BATCH_WORDS],
-                              const uint8_t found[BATCH_WORDS], value_stream forwarded[LANES],
-                              keep_stream& kept) {
-  const bool all = plan.program.step_count == 0;
-  const uint32_t verdict = all ? 0 : plan.program.step_count - 1;
+inline uint64_t pass_on_words(const keep_plan& plan, const batch_token& batch,
+                              const value_token columns[BATCH_WORDS][LANES],
+                              const verdict_token& passed, const verdict_token& found,
+                              value_stream forwarded[LANES], keep_stream& kept) {
+#pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
   uint64_t rows_kept = 0;
 PASS_ON:
   for (uint32_t word = 0; word < batch.words; word++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    const uint8_t passed = all ? 0xff : steps[word].truth[verdict] & steps[word].valid[verdict];
-    const uint8_t keep = passed & found[word] & batch.rows[word];
+    const uint8_t keep = passed.rows[word] & found.rows[word] & batch.rows[word];
     if (keep == 0) continue;
     rows_kept += count_bits(keep);
     kept.write(keep_token{keep, false});
@@ -103,54 +223,43 @@ PASS_ON:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (((plan.forwarded >> lane) & 1) != 0) forwarded[lane].write(batch.columns[word][lane]);
+      if (((plan.forwarded >> lane) & 1) != 0) forwarded[lane].write(columns[word][lane]);
     }
   }
   return rows_kept;
 }
 
-/// Stage: words of all lanes in; words with kept rows of the forwarded lanes out, and which rows
-/// are kept.
-inline void filter(const filter_plan& plan, const key_memory& keys, value_stream lanes[LANES],
-                   report_stream reports_in[LANES], value_stream forwarded[LANES],
-                   keep_stream& kept, report_stream& reports_out) {
-  word_batch batch;
-#pragma HLS ARRAY_PARTITION variable = batch.columns dim = 2 complete
-  step_values steps[BATCH_WORDS];
-  uint8_t found[BATCH_WORDS];
-  filter_progress progress;
-  bool overflowed = false;
-  bool more = true;
+/// Process: batches in, and which rows pass; words with kept rows of the forwarded lanes out, and
+/// which rows are kept.
+inline void pass_on_kept(const keep_plan& plan, passed_blocks& blocks, batch_stream& batches,
+                         verdict_stream& verdicts, verdict_stream& found,
+                         report_stream lane_reports[LANES], report_stream& gathered,
+                         report_stream& evaluated, report_stream& looked_up,
+                         value_stream forwarded[LANES], keep_stream& kept,
+                         report_stream& reports_out) {
+  uint64_t rows_kept = 0;
+  verdict_token all_found;
+ALL_FOUND:
+  for (uint32_t word = 0; word < BATCH_WORDS; word++) {
+#pragma HLS UNROLL
+    all_found.rows[word] = 0xff;
+  }
 BATCHES:
-  while (more) {
+  while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
-    overlapped_iterations iterations;
-    more = gather_words(plan, lanes, batch, progress);
-    if (batch.words == 0) break;
-    iterations.gather = batch.words;
-    overflowed = evaluate_program<FILTER_WORDS>(plan.program, batch, steps, iterations.evaluate) ||
-                 overflowed;
-    look_keys_up(plan.keys, keys, batch, found, iterations.look_up);
-    if (!overflowed) {
-      progress.rows_kept += pass_on_words(plan, batch, steps, found, forwarded, kept);
-    }
-    iterations.pass_on = batch.words;
-    progress.iterations += iterations.busiest();
+    const batch_token batch = batches.read();
+    if (batch.last) break;
+    hls::read_lock<column_block> columns(blocks);
+    const verdict_token passed = verdicts.read();
+    const verdict_token in_keys = plan.has_keys ? found.read() : all_found;
+    if (passed.failed) continue;
+    rows_kept += pass_on_words(plan, batch, columns, passed, in_keys, forwarded, kept);
   }
   keep_token end = keep_token();
   end.last = true;
   kept.write(end);
-  report own = empty_report();
-REPORTS:
-  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
-#pragma HLS PIPELINE II = 1
-    if (lane < plan.lane_count) merge_lane(own, reports_in[lane].read());
-  }
-  if (overflowed) fail(own, STATUS_OVERFLOW);
-  if (progress.too_long) fail(own, STATUS_STEPS_EXCEEDED);
-  own.rows_in = progress.rows_in;
-  own.rows_kept = progress.rows_kept;
-  own.filter_iterations = progress.iterations;
+  report own = merge_filter_reports(plan, lane_reports, gathered, evaluated, looked_up);
+  own.rows_kept = rows_kept;
   reports_out.write(own);
 }
 

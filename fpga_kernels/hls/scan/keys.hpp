@@ -89,26 +89,44 @@ KEY_ROWS:
   return static_cast<uint8_t>(passed | (~column.valid & 0xffu));
 }
 
-/// Looks the rows of a batch up in all sets: which of each word pass. Adds its iterations.
-inline void look_keys_up(const key_plan& plan, const key_memory& memory, const word_batch& batch,
-                         uint8_t passed[BATCH_WORDS], uint64_t& iterations) {
-ALL_PASS:
-  for (uint32_t word = 0; word < BATCH_WORDS; word++) {
-#pragma HLS UNROLL
-    passed[word] = 0xff;
-  }
-BATCH_SETS:
+/// Looks a word of each key column up: which rows all sets pass.
+inline uint8_t look_word_up(const key_plan& plan, const key_memory& memory,
+                            value_stream words[KEY_FILTERS_MAX]) {
+  uint8_t rows = 0xff;
+SETS:
   for (uint32_t index = 0; index < plan.count; index++) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
-    const key_set_plan& set = plan.sets[index];
-  BATCH_KEYS:
-    for (uint32_t word = 0; word < batch.words; word++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      const value_token& column = batch.columns[word][set.column];
-      passed[word] = static_cast<uint8_t>(passed[word] & rows_of_keys(set, memory, column));
-      iterations += ROWS / KEY_ROWS_AT_ONCE;
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+    value_token column;
+    words[index].read(column);
+    rows = static_cast<uint8_t>(rows & rows_of_keys(plan.sets[index], memory, column));
+  }
+  return rows;
+}
+
+/// Process: words of the key columns in, out which rows of a batch all sets pass.
+inline void look_keys_up(const key_plan& plan, const key_memory& memory, key_mark_stream& marks,
+                         value_stream words[KEY_FILTERS_MAX], verdict_stream& found,
+                         report_stream& reports) {
+  if (plan.count == 0) return;
+  report own = empty_report();
+  verdict_token passed;
+  passed.failed = false;
+  uint32_t word = 0;
+MARKS:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    const key_mark mark = marks.read();
+    if (mark == KEYS_END) break;
+    if (mark == KEY_WORD) {
+      passed.rows[word] = look_word_up(plan, memory, words);
+      own.filter_iterations += plan.count * (ROWS / KEY_ROWS_AT_ONCE);
+      word++;
+    } else {
+      found.write(passed);
+      word = 0;
     }
   }
+  reports.write(own);
 }
 
 }  // namespace nearscan

@@ -31,35 +31,34 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   if (status != STATUS_OK) return status;
   status = load_key_filters(words, sections, header, scope, plan);
   if (status != STATUS_OK) return status;
-  load_literals(words, sections.of[SECTION_LITERALS], plan.filter.program);
-  const bool literals_fit =
-      load_literals(words, sections.of[SECTION_LITERALS], plan.project.program);
-  status = load_program(words, sections.of[SECTION_PREDICATE], scope, plan.filter.program,
-                        predicate_kind);
+  const bool literals_fit = load_literals(words, sections.of[SECTION_LITERALS], plan);
+  status = load_program(words, sections.of[SECTION_PREDICATE], scope, plan.predicate,
+                        predicate_kind, plan.predicate_apart.active);
   if (status != STATUS_OK) return status;
-  const uint32_t predicate_steps = plan.filter.program.step_count;
+  const uint32_t predicate_steps = plan.predicate.step_count;
   if (predicate_steps > 0 && (predicate_kind[predicate_steps - 1] & IS_TRUTH) == 0) {
     return STATUS_MALFORMED;
   }
-  status = load_program(words, sections.of[SECTION_PROJECTION], scope, plan.project.program,
-                        projection_kind);
+  status = load_program(words, sections.of[SECTION_PROJECTION], scope, plan.projection,
+                        projection_kind, plan.projection_apart.active);
   if (status != STATUS_OK) return status;
-  plan.filter.lane_count = scope.column_count;
-  plan.project.lane_count = scope.column_count;
-  plan.filter.rows = header.rows;
-  plan.filter.steps_max = header.steps_max;
-  plan.filter.forwarded = 0;
+  plan.gather.lane_count = scope.column_count;
+  plan.gather.rows = header.rows;
+  plan.gather.steps_max = header.steps_max;
+  plan.keep.lane_count = scope.column_count;
+  plan.kept.lane_count = scope.column_count;
+  plan.keep.forwarded = 0;
 FORWARD_STEPS:
-  for (uint32_t index = 0; index < plan.project.program.step_count; index++) {
+  for (uint32_t index = 0; index < plan.projection.step_count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
-    forward_operand(plan.project.program.steps[index].a, plan);
-    forward_operand(plan.project.program.steps[index].b, plan);
-    forward_operand(plan.project.program.steps[index].c, plan);
+    forward_operand(plan.projection.steps[index].a, plan);
+    forward_operand(plan.projection.steps[index].b, plan);
+    forward_operand(plan.projection.steps[index].c, plan);
   }
   status = load_output(words, sections, scope, projection_kind, plan);
   if (status != STATUS_OK) return status;
-  plan.project.forwarded = plan.filter.forwarded;
+  plan.kept.forwarded = plan.keep.forwarded;
   return literals_fit ? STATUS_OK : STATUS_OVERFLOW;
 }
 

@@ -137,10 +137,12 @@ TESTS:
     tests.op[bit] = record.op;
     tests.string_end[bit] = static_cast<uint16_t>(strings);
     tests.test_count = static_cast<uint16_t>(bit + 1);
-    plan.filter.program.test_column[index] = static_cast<uint8_t>(lane);
-    plan.filter.program.test_bit[index] = static_cast<uint8_t>(bit);
-    plan.project.program.test_column[index] = static_cast<uint8_t>(lane);
-    plan.project.program.test_bit[index] = static_cast<uint8_t>(bit);
+    plan.predicate.tables.test_column[index] = static_cast<uint8_t>(lane);
+    plan.predicate.tables.test_bit[index] = static_cast<uint8_t>(bit);
+    plan.projection.tables.test_column[index] = static_cast<uint8_t>(lane);
+    plan.projection.tables.test_bit[index] = static_cast<uint8_t>(bit);
+    plan.columns.tables.test_column[index] = static_cast<uint8_t>(lane);
+    plan.columns.tables.test_bit[index] = static_cast<uint8_t>(bit);
   }
   return STATUS_OK;
 }

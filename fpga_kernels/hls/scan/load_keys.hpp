@@ -22,8 +22,10 @@ inline uint32_t load_key_filters(const uint64_t* words, const section_table& sec
                                  const command_header& header, const program_scope& scope,
                                  scan_plan& plan) {
   const section_range& range = sections.of[SECTION_KEY_FILTERS];
-  key_plan& keys = plan.filter.keys;
+  key_plan& keys = plan.keys;
   keys.count = range.count;
+  plan.gather.key_count = range.count;
+  plan.keep.has_keys = range.count != 0;
   keys.word_first = header.total_bytes / 8;
   uint32_t blocks = 0;
 KEY_FILTERS:
@@ -38,7 +40,7 @@ KEY_FILTERS:
       return STATUS_MALFORMED;
     }
     key_set_plan& set = keys.sets[index];
-    set.column = static_cast<uint8_t>(record.column);
+    plan.gather.key_column[index] = static_cast<uint8_t>(record.column);
     set.is_bitmap = record.kind == KEY_SET_BITMAP;
     set.first = static_cast<int64_t>(record.first);
     set.last = static_cast<int64_t>(record.last);

@@ -11,8 +11,8 @@ inline void forward_operand(uint16_t operand, scan_plan& plan) {
   if (operand == NONE) return;
   const uint32_t index = operand & ((1u << OPERAND_KIND_SHIFT) - 1);
   const uint32_t kind = operand >> OPERAND_KIND_SHIFT;
-  if (kind == OPERAND_COLUMN) plan.filter.forwarded |= 1u << index;
-  if (kind == OPERAND_TEST) plan.filter.forwarded |= 1u << plan.filter.program.test_column[index];
+  if (kind == OPERAND_COLUMN) plan.keep.forwarded |= 1u << index;
+  if (kind == OPERAND_TEST) plan.keep.forwarded |= 1u << plan.predicate.tables.test_column[index];
 }
 
 /// The place of the record of a key's range, for each key; 0 for none.
@@ -103,12 +103,12 @@ KEYS:
     if (ranges.at[index] == 0) {
       status = load_code_key(operand, scope, plan, column);
     } else {
-      const uint8_t kind = operand_kind(scope, step_kind, plan.project.program.step_count, operand);
+      const uint8_t kind = operand_kind(scope, step_kind, plan.projection.step_count, operand);
       status =
           load_range_key(load_key_range_record(words, ranges.at[index]), operand, kind, column);
     }
     if (status == STATUS_OK) forward_operand(operand, plan);
-    plan.project.columns[index] = column;
+    plan.columns.columns[index] = column;
   }
   return status;
 }
@@ -142,7 +142,7 @@ inline uint32_t load_slots(const uint64_t* words, const section_table& sections,
                            scan_plan& plan) {
   const section_range& range = sections.of[SECTION_AGGREGATES];
   const uint32_t first = sections.of[SECTION_KEYS].count;
-  const uint32_t steps = plan.project.program.step_count;
+  const uint32_t steps = plan.projection.step_count;
 SLOTS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS PIPELINE off
@@ -165,7 +165,7 @@ SLOTS:
     column.width = slot.width;
     column.function = slot.function;
     column.counts = counts;
-    plan.project.columns[first + index] = column;
+    plan.columns.columns[first + index] = column;
   }
   return STATUS_OK;
 }
@@ -175,7 +175,7 @@ inline uint32_t load_row_columns(const uint64_t* words, const section_table& sec
                                  const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
                                  scan_plan& plan) {
   const section_range& range = sections.of[SECTION_OUTPUT_COLUMNS];
-  const uint32_t steps = plan.project.program.step_count;
+  const uint32_t steps = plan.projection.step_count;
 ROW_COLUMNS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS PIPELINE off
@@ -196,7 +196,7 @@ ROW_COLUMNS:
     column.operand = record.operand;
     column.filter = NONE;
     column.width = static_cast<uint8_t>(record.width);
-    plan.project.columns[index] = column;
+    plan.columns.columns[index] = column;
   }
   return STATUS_OK;
 }
@@ -208,8 +208,7 @@ inline uint32_t load_top(const uint64_t* words, const section_table& sections,
   const section_range& range = sections.of[SECTION_TOP];
   if (range.count == 0) return STATUS_OK;
   const top_record record = load_top_record(words, range.offset);
-  const uint8_t kind =
-      operand_kind(scope, step_kind, plan.project.program.step_count, record.operand);
+  const uint8_t kind = operand_kind(scope, step_kind, plan.projection.step_count, record.operand);
   const uint32_t from = record.operand >> OPERAND_KIND_SHIFT;
   const uint16_t flags = TOP_DESCENDING | TOP_NULLS_FIRST;
   if (kind != IS_NUMBER || (from != OPERAND_COLUMN && from != OPERAND_STEP) ||
@@ -217,10 +216,10 @@ inline uint32_t load_top(const uint64_t* words, const section_table& sections,
       rows_max != ~static_cast<uint64_t>(0)) {
     return STATUS_MALFORMED;
   }
-  plan.project.top.count = record.count;
-  plan.project.top.operand = record.operand;
-  plan.project.top.descending = (record.flags & TOP_DESCENDING) != 0;
-  plan.project.top.nulls_first = (record.flags & TOP_NULLS_FIRST) != 0;
+  plan.columns.top.count = record.count;
+  plan.columns.top.operand = record.operand;
+  plan.columns.top.descending = (record.flags & TOP_DESCENDING) != 0;
+  plan.columns.top.nulls_first = (record.flags & TOP_NULLS_FIRST) != 0;
   forward_operand(record.operand, plan);
   return STATUS_OK;
 }
@@ -240,16 +239,16 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
     return STATUS_MALFORMED;
   }
   uint32_t status;
-  plan.project.top.count = 0;
+  plan.columns.top.count = 0;
   if (output.mode == OUTPUT_STATES) {
     if (output.rows_max != ~static_cast<uint64_t>(0)) return STATUS_MALFORMED;
     plan.aggregate.key_count = sections.of[SECTION_KEYS].count;
-    plan.project.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
+    plan.columns.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
     status = load_keys(words, sections, scope, step_kind, plan);
     if (status == STATUS_OK) status = load_slots(words, sections, scope, step_kind, plan);
   } else if (output.mode == OUTPUT_ROWS) {
     plan.aggregate.key_count = 0;
-    plan.project.column_count = sections.of[SECTION_OUTPUT_COLUMNS].count;
+    plan.columns.column_count = sections.of[SECTION_OUTPUT_COLUMNS].count;
     status = load_row_columns(words, sections, scope, step_kind, plan);
     if (status == STATUS_OK) {
       status = load_top(words, sections, scope, step_kind, output.rows_max, plan);
@@ -259,15 +258,15 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   }
   plan.aggregate.states = output.mode == OUTPUT_STATES;
   plan.write.states = plan.aggregate.states;
-  plan.aggregate.column_count = plan.project.column_count;
-  plan.write.column_count = plan.project.column_count;
+  plan.aggregate.column_count = plan.columns.column_count;
+  plan.write.column_count = plan.columns.column_count;
   plan.write.bytes_max = output.bytes_max;
   plan.write.rows_max = output.rows_max;
 COPY_COLUMNS:
-  for (uint32_t index = 0; index < plan.project.column_count; index++) {
+  for (uint32_t index = 0; index < plan.columns.column_count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
-    const output_plan& column = plan.project.columns[index];
+    const output_plan& column = plan.columns.columns[index];
     plan.aggregate.columns[index] = column;
     plan.write.width[index] = written_width(column);
   }

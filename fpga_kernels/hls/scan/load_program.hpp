@@ -57,7 +57,7 @@ inline uint8_t number_kind(bool right, uint8_t width) {
 /// Whether an operand is a literal that a divider takes: not 0.
 inline bool is_divisor(const program_plan& program, uint16_t operand, uint8_t kind) {
   if (kind != IS_NUMBER || (operand >> OPERAND_KIND_SHIFT) != OPERAND_LITERAL) return false;
-  return program.literals[operand & ((1u << OPERAND_KIND_SHIFT) - 1)] != 0;
+  return program.tables.literals[operand & ((1u << OPERAND_KIND_SHIFT) - 1)] != 0;
 }
 
 /// Checks one step; gives the kind of its value, 0 when it is wrong.
@@ -116,11 +116,12 @@ inline uint8_t check_step(const program_plan& program, const step& at, uint8_t a
   return right && at.width == WIDTH_BOOL ? IS_TRUTH : 0;
 }
 
-/// Loads and checks a program; fills the kinds of its steps.
+/// Loads and checks a program; fills the kinds of its steps, and tells whether some are done apart.
 inline uint32_t load_program(const uint64_t* words, const section_range& range,
                              const program_scope& scope, program_plan& program,
-                             uint8_t step_kind[STEPS_MAX]) {
+                             uint8_t step_kind[STEPS_MAX], bool& has_apart) {
   program.step_count = range.count;
+  has_apart = false;
 STEPS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS PIPELINE off
@@ -133,14 +134,14 @@ STEPS:
     step_kind[index] = check_step(program, at, a, b, c);
     if (step_kind[index] == 0) return STATUS_MALFORMED;
     program.steps[index] = at;
+    has_apart = has_apart || ((APART_STEPS >> at.op) & 1) != 0;
   }
   return STATUS_OK;
 }
 
-/// Loads the literals for one program; false when some have more than 64 bits, as no operand has.
-/// These are 0, so that nothing is divided by one.
-inline bool load_literals(const uint64_t* words, const section_range& range,
-                          program_plan& program) {
+/// Loads the literals; false when some have more than 64 bits, as no operand has. These are 0, so
+/// that nothing is divided by one.
+inline bool load_literals(const uint64_t* words, const section_range& range, scan_plan& plan) {
   bool all_fit = true;
 LITERALS:
   for (uint32_t index = 0; index < range.count; index++) {
@@ -149,7 +150,13 @@ LITERALS:
     const literal_record record =
         load_literal_record(words, range.offset + index * LITERAL_RECORD_BYTES);
     const bool fits = fits_64(make_i128(record.low, record.high));
-    program.literals[index] = fits ? static_cast<int64_t>(record.low) : 0;
+    const int64_t literal = fits ? static_cast<int64_t>(record.low) : 0;
+    // Each stage has its own.
+    plan.predicate.tables.literals[index] = literal;
+    plan.predicate_apart.literals[index] = literal;
+    plan.projection.tables.literals[index] = literal;
+    plan.projection_apart.literals[index] = literal;
+    plan.columns.tables.literals[index] = literal;
     all_fit = all_fit && fits;
   }
   return all_fit;

@@ -98,14 +98,31 @@ struct step {
   uint16_t c;
 };
 
-/// A program with the literals it may use. `test_bit` maps a string test to its column and bit.
-struct program_plan {
-  uint32_t step_count;
-  step steps[STEPS_MAX];
+/// What operands may name beside columns and steps: literals, and string tests, each as its column
+/// and its bit.
+struct operand_tables {
   int64_t literals[LITERALS_MAX];
   uint8_t test_column[TESTS_MAX];
   uint8_t test_bit[TESTS_MAX];
 };
+
+/// A program with the tables of its operands.
+struct program_plan {
+  uint32_t step_count;
+  step steps[STEPS_MAX];
+  operand_tables tables;
+};
+
+/// For the unit that does divisions, dates and IN of a program, if it has any.
+struct apart_plan {
+  bool active;
+  int64_t literals[LITERALS_MAX];
+};
+
+/// Operations that are not in the pipeline of the arithmetic unit, a bit each.
+static constexpr uint64_t APART_STEPS =
+    1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
+    1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY | 1ull << OP_IN;
 
 /// Words of a block of a key filter, the blocks that there is room for, and rows that are looked up
 /// per iteration.
@@ -113,9 +130,8 @@ static constexpr uint32_t KEY_BLOCK_WORDS = 4;
 static constexpr uint32_t KEY_BLOCKS = KEY_BITS_BYTES_MAX / (8 * KEY_BLOCK_WORDS);
 static constexpr uint32_t KEY_ROWS_AT_ONCE = 2;
 
-/// A set of keys, and the column whose numbers are looked up in it.
+/// A set of keys.
 struct key_set_plan {
-  uint8_t column;
   bool is_bitmap;
   int64_t first;
   int64_t last;
@@ -124,19 +140,27 @@ struct key_set_plan {
   uint32_t checksum;
 };
 
-/// Key filters; their bits begin at a word behind the command.
+/// Key filters, if `count` is not 0; their bits begin at a word behind the command.
 struct key_plan {
   uint32_t count;
   uint32_t word_first;
   key_set_plan sets[KEY_FILTERS_MAX];
 };
 
-struct filter_plan {
-  program_plan program;
-  key_plan keys;
+/// The plan of gathering the words of all lanes.
+struct gather_plan {
   uint32_t lane_count;
   uint64_t rows;
   uint64_t steps_max;
+  /// The columns in which keys are looked up.
+  uint32_t key_count;
+  uint8_t key_column[KEY_FILTERS_MAX];
+};
+
+/// The plan of passing on what is kept.
+struct keep_plan {
+  uint32_t lane_count;
+  bool has_keys;
   /// Columns that the projection needs, a bit each.
   uint32_t forwarded;
 };
@@ -167,11 +191,16 @@ struct top_plan {
   bool nulls_first;
 };
 
-struct project_plan {
-  program_plan program;
+/// The plan of gathering what is kept.
+struct kept_plan {
   uint32_t lane_count;
-  top_plan top;
   uint32_t forwarded;
+};
+
+/// The plan of sending output columns.
+struct columns_plan {
+  operand_tables tables;
+  top_plan top;
   uint32_t column_count;
   output_plan columns[SLOTS];
 };
@@ -201,8 +230,15 @@ struct scan_plan {
   page_plan pages[LANES];
   decompress_plan decompress[LANES];
   decode_plan decode[LANES];
-  filter_plan filter;
-  project_plan project;
+  gather_plan gather;
+  program_plan predicate;
+  apart_plan predicate_apart;
+  key_plan keys;
+  keep_plan keep;
+  kept_plan kept;
+  program_plan projection;
+  apart_plan projection_apart;
+  columns_plan columns;
   aggregate_plan aggregate;
   write_plan write;
 };

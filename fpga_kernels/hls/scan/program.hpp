@@ -3,44 +3,64 @@
 //
 // All steps share one arithmetic unit. A batch of words is evaluated step by step, and within a
 // step one or two words per iteration: none waits for the one before, since the first result of a
-// step is needed no sooner than the next step begins. Divisions, dates and IN are done by units of
-// their own, one word after the other.
+// step is needed no sooner than the next step begins. Divisions, dates and IN are done by a process
+// of their own, one word after the other: see apart.hpp.
 #pragma once
 
+#include "apart.hpp"
 #include "batch.hpp"
-#include "steps.hpp"
 
 namespace nearscan {
 
-/// Iterations of a word in a unit apart.
-inline uint32_t iterations_apart(const step& at) {
-  switch (at.op) {
-    case OP_IN:
-      // A literal per iteration.
-      return operand_index(at.c) - operand_index(at.b) + 1;
-    case OP_YEAR:
-    case OP_MONTH:
-    case OP_DAY:
-      // A row per iteration.
-      return ROWS;
-    default:
-      return DIVIDE_ITERATIONS;
+/// The streams to the unit for what is not in the pipeline.
+struct apart_unit {
+  apart_stream& words;
+  step_result_stream& results;
+
+  apart_unit(apart_stream& words_out, step_result_stream& results_in)
+      : words(words_out), results(results_in) {}
+
+  /// Ends the unit.
+  void end() {
+    apart_token nothing = apart_token();
+    nothing.last = true;
+    words.write(nothing);
   }
-}
+};
 
 /// Evaluates step `index`, which is done apart, for a batch, and adds its iterations; true when a
-/// result left its width.
-NS_RARE bool evaluate_step_apart(const program_plan& plan, const step& at, uint32_t index,
-                                 const word_batch& batch, step_values steps[BATCH_WORDS],
-                                 uint32_t& iterations) {
+/// result left its width. Words are asked for ahead of their results.
+NS_RARE bool evaluate_apart(const operand_tables& tables, const step& at, uint32_t index,
+                            const value_token columns[BATCH_WORDS][LANES], const batch_token& batch,
+                            apart_unit& apart, step_values steps[BATCH_WORDS],
+                            uint32_t& iterations) {
   bool overflowed = false;
-APART:
-  for (uint32_t word = 0; word < batch.words; word++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    const value_token* columns = batch.columns[word];
-    const number_token number = fetch_numbers(plan, at.a, columns, steps[word]);
-    overflowed |= evaluate_apart(plan, at, index, columns, batch.rows[word], number, steps[word]);
+  uint32_t asked = 0;
+  uint32_t done = 0;
+APART_WORDS:
+  while (done < batch.words) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 32
+    if (asked < batch.words && (asked == done || !apart.words.full())) {
+      apart_token word;
+      word.number = fetch_numbers(tables, at.a, columns[asked], steps[asked]);
+      word.first = static_cast<uint16_t>(operand_index(at.b));
+      word.last_literal = static_cast<uint16_t>(operand_index(at.c));
+      word.op = at.op;
+      word.width = at.width;
+      word.last = false;
+      apart.words.write(word);
+      asked++;
+      continue;
+    }
+    const result_of_step result = apart.results.read();
+    const uint8_t valid = fetch_valid(tables, at.a, columns[done], steps[done]);
+    steps[done].number[index] = result.number;
+    steps[done].truth[index] = result.truth & valid;
+    steps[done].valid[index] = valid;
+    overflowed |= (result.misfit & valid & batch.rows[done]) != 0;
     iterations += iterations_apart(at);
+    done++;
   }
   return overflowed;
 }
@@ -48,12 +68,14 @@ APART:
 /// Evaluates step `index` in the pipeline for a batch, `Words` per iteration, and adds its
 /// iterations; true when a result left its width.
 template <uint32_t Words>
-NS_HOT bool evaluate_in_pipeline(const program_plan& plan, const step& at, uint32_t index,
-                                 const word_batch& batch, step_values steps[BATCH_WORDS],
+NS_HOT bool evaluate_in_pipeline(const operand_tables& tables, const step& at, uint32_t index,
+                                 const value_token columns[BATCH_WORDS][LANES],
+                                 const batch_token& batch, step_values steps[BATCH_WORDS],
                                  uint32_t& iterations) {
+#pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
   const bool is_logic = at.op >= OP_IS_NULL && ((RARE_STEPS >> at.op) & 1) == 0;
   step_operands numbers;
-  numbers.start(plan, at);
+  numbers.start(tables, at);
   bool overflowed = false;
 IN_PIPELINE:
   for (uint32_t first = 0; first < batch.words; first += Words) {
@@ -64,46 +86,40 @@ IN_PIPELINE:
     for (uint32_t word = first; word < first + Words; word++) {
 #pragma HLS UNROLL
       if (word >= batch.words) break;
-      const value_token* columns = batch.columns[word];
       if (is_logic) {
-        evaluate_logic(plan, at, index, columns, steps[word]);
+        evaluate_logic(tables, at, index, columns[word], steps[word]);
         continue;
       }
-      numbers.fetch(at, columns, steps[word]);
-      overflowed |=
-          evaluate_fetched(plan, at, index, columns, batch.rows[word], numbers, steps[word]);
+      numbers.fetch(at, columns[word], steps[word]);
+      overflowed |= evaluate_fetched(tables, at, index, columns[word], batch.rows[word], numbers,
+                                     steps[word]);
     }
     iterations++;
   }
   return overflowed;
 }
 
-/// Evaluates step `index` for a batch, `Words` per iteration of the pipeline, and adds its
+/// Evaluates a whole program for a batch, `Words` per iteration of the pipeline, and adds its
 /// iterations; true when a result left its width.
 template <uint32_t Words>
-inline bool evaluate_step(const program_plan& plan, uint32_t index, const word_batch& batch,
-                          step_values steps[BATCH_WORDS], uint64_t& iterations) {
-  const step at = plan.steps[index];
-  uint32_t step_iterations = 0;
-  const bool overflowed =
-      ((APART_STEPS >> at.op) & 1) != 0
-          ? evaluate_step_apart(plan, at, index, batch, steps, step_iterations)
-          : evaluate_in_pipeline<Words>(plan, at, index, batch, steps, step_iterations);
-  const uint32_t depth = at.op == OP_MULTIPLY ? MULTIPLY_DEPTH : STEP_DEPTH;
-  iterations += max_u64(step_iterations, depth);
-  return overflowed;
-}
-
-/// Evaluates a whole program for a batch, `Words` per iteration, and adds its iterations; true when
-/// a result left its width.
-template <uint32_t Words>
-inline bool evaluate_program(const program_plan& plan, const word_batch& batch,
+inline bool evaluate_program(const program_plan& plan,
+                             const value_token columns[BATCH_WORDS][LANES],
+                             const batch_token& batch, apart_unit& apart,
                              step_values steps[BATCH_WORDS], uint64_t& iterations) {
   bool overflowed = false;
 STEPS:
-  for (uint32_t index = 0; index < plan.step_count; index++) {
+  for (uint32_t index = 0; index < plan.step_count && batch.words != 0; index++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
-    overflowed = evaluate_step<Words>(plan, index, batch, steps, iterations) || overflowed;
+    const step at = plan.steps[index];
+    const bool is_apart = ((APART_STEPS >> at.op) & 1) != 0;
+    uint32_t step_iterations = 0;
+    const bool beyond = is_apart ? evaluate_apart(plan.tables, at, index, columns, batch, apart,
+                                                  steps, step_iterations)
+                                 : evaluate_in_pipeline<Words>(plan.tables, at, index, columns,
+                                                               batch, steps, step_iterations);
+    overflowed = overflowed || beyond;
+    const uint32_t depth = at.op == OP_MULTIPLY ? MULTIPLY_DEPTH : STEP_DEPTH;
+    iterations += max_u64(step_iterations, depth);
   }
   return overflowed;
 }

@@ -8,12 +8,12 @@
 namespace nearscan {
 
 /// The numbers of an output column: codes of a key, truth values, or numbers as they are.
-inline number_token project_numbers(const project_plan& plan, const output_plan& column,
+inline number_token project_numbers(const columns_plan& plan, const output_plan& column,
                                     const value_token columns[LANES], const step_values& steps) {
   if (!(column.is_key && !column.is_range) && column.width != WIDTH_BOOL) {
-    return fetch_numbers(plan.program, column.operand, columns, steps);
+    return fetch_numbers(plan.tables, column.operand, columns, steps);
   }
-  const uint32_t truth = fetch_truth(plan.program, column.operand, columns, steps);
+  const uint32_t truth = fetch_truth(plan.tables, column.operand, columns, steps);
   number_token numbers;
 CODES_OR_TRUTH:
   for (int row = 0; row < ROWS; row++) {
@@ -25,11 +25,11 @@ CODES_OR_TRUTH:
 }
 
 /// Which of the kept rows an output column is about.
-inline uint8_t used_rows(const project_plan& plan, const output_plan& column, uint8_t keep,
+inline uint8_t used_rows(const columns_plan& plan, const output_plan& column, uint8_t keep,
                          const value_token columns[LANES], const step_values& steps) {
   if (column.filter == NONE) return keep;
-  return keep & fetch_truth(plan.program, column.filter, columns, steps) &
-         fetch_valid(plan.program, column.filter, columns, steps);
+  return keep & fetch_truth(plan.tables, column.filter, columns, steps) &
+         fetch_valid(plan.tables, column.filter, columns, steps);
 }
 
 /// The place of each row in the range of a key: 0 for null, else one more than the distance from
@@ -57,26 +57,26 @@ struct project_faults {
 };
 
 /// Fills in the properties of an output column that are known before its numbers.
-inline void describe_column(const project_plan& plan, uint32_t index, uint8_t keep,
+inline void describe_column(const columns_plan& plan, uint32_t index, uint8_t keep,
                             const value_token columns[LANES], const step_values& steps,
                             row_token& rows) {
   const output_plan& column = plan.columns[index];
   rows.use[index] = used_rows(plan, column, keep, columns, steps);
   // The codes and places of a key tell nulls themselves, and rows are counted whatever they hold.
   const bool always = column.is_key || column.function == FUNCTION_COUNT_ROWS;
-  rows.valid[index] = always ? 0xff : fetch_valid(plan.program, column.operand, columns, steps);
+  rows.valid[index] = always ? 0xff : fetch_valid(plan.tables, column.operand, columns, steps);
 }
 
 /// The numbers of a key, of an output column of rows, or for a slot.
-inline number_token compute_column(const project_plan& plan, uint32_t index, uint8_t keep,
+inline number_token compute_column(const columns_plan& plan, uint32_t index, uint8_t keep,
                                    const value_token columns[LANES], const step_values& steps,
                                    const row_token& rows, project_faults& faults) {
   const output_plan& column = plan.columns[index];
   // A slot's state is checked at the end.
-  if (column.function != 0) return fetch_numbers(plan.program, column.operand, columns, steps);
+  if (column.function != 0) return fetch_numbers(plan.tables, column.operand, columns, steps);
   number_token number = project_numbers(plan, column, columns, steps);
   if (column.is_range) {
-    const uint8_t not_null = fetch_valid(plan.program, column.operand, columns, steps);
+    const uint8_t not_null = fetch_valid(plan.tables, column.operand, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
   if ((misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
@@ -85,10 +85,15 @@ inline number_token compute_column(const project_plan& plan, uint32_t index, uin
   return number;
 }
 
-/// Gathers kept rows; false when these were the last.
-inline bool gather_kept(const project_plan& plan, keep_stream& kept_in,
-                        value_stream forwarded[LANES], word_batch& batch) {
+/// Gathers kept rows into two blocks; false when these were the last.
+inline bool gather_kept_batch(const kept_plan& plan, keep_stream& kept_in,
+                              value_stream forwarded[LANES],
+                              value_token evaluated[BATCH_WORDS][LANES],
+                              value_token passed[BATCH_WORDS][LANES], batch_token& batch) {
+#pragma HLS ARRAY_PARTITION variable = evaluated dim = 2 complete
+#pragma HLS ARRAY_PARTITION variable = passed dim = 2 complete
   batch.words = 0;
+  batch.last = false;
 GATHER:
   while (batch.words < BATCH_WORDS) {
 #pragma HLS PIPELINE II = 1
@@ -99,8 +104,12 @@ GATHER:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (((plan.forwarded >> lane) & 1) != 0)
-        forwarded[lane].read(batch.columns[batch.words][lane]);
+      if (((plan.forwarded >> lane) & 1) != 0) {
+        value_token column;
+        forwarded[lane].read(column);
+        evaluated[batch.words][lane] = column;
+        passed[batch.words][lane] = column;
+      }
     }
     batch.rows[batch.words] = kept.keep;
     batch.words++;
@@ -108,12 +117,60 @@ GATHER:
   return true;
 }
 
+/// Process: kept rows in, in batches out: to be evaluated, and to be passed on.
+inline void gather_kept(const kept_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
+                        evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
+                        passed_blocks& to_pass, batch_stream& passed_batches,
+                        report_stream& reports) {
+  report own = empty_report();
+  bool more = true;
+BATCHES:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    batch_token batch;
+    {
+      hls::write_lock<column_block> evaluated(to_evaluate);
+      hls::write_lock<column_block> passed(to_pass);
+      more = gather_kept_batch(plan, kept_in, forwarded, evaluated, passed, batch);
+    }
+    evaluated_batches.write(batch);
+    passed_batches.write(batch);
+    own.project_iterations += batch.words;
+  }
+  evaluated_batches.write(last_batch());
+  passed_batches.write(last_batch());
+  reports.write(own);
+}
+
+/// Process: batches in, the results of their steps out.
+inline void evaluate_projection(const program_plan& plan, bool has_apart, evaluated_blocks& blocks,
+                                batch_stream& batches, apart_stream& apart_words,
+                                step_result_stream& apart_results, step_blocks& results,
+                                report_stream& reports) {
+  apart_unit apart(apart_words, apart_results);
+  report own = empty_report();
+BATCHES:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    const batch_token batch = batches.read();
+    if (batch.last) break;
+    hls::read_lock<column_block> columns(blocks);
+    hls::write_lock<step_block> steps(results);
+    if (evaluate_program<PROJECT_WORDS>(plan, columns, batch, apart, steps,
+                                        own.project_iterations)) {
+      fail(own, STATUS_OVERFLOW);
+    }
+  }
+  if (has_apart) apart.end();
+  reports.write(own);
+}
+
 /// Columns of a word that are sent per iteration: the steps' memory has as many copies to be read
 /// for that.
 static constexpr uint32_t SENT_COLUMNS = 2;
 
 /// Sends the columns of a word, those that only count left out; gives the iterations.
-inline uint32_t send_columns(const project_plan& plan, uint8_t keep,
+inline uint32_t send_columns(const columns_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
                              const row_token& rows, number_stream numbers[SLOTS],
                              project_faults& faults) {
@@ -134,7 +191,7 @@ COLUMNS:
 }
 
 /// Passes on the output columns of a word; gives the iterations.
-inline uint64_t pass_on_word(const project_plan& plan, uint8_t keep,
+inline uint64_t pass_on_word(const columns_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
                              top_chain& chain, row_stream& rows_out, number_stream numbers[SLOTS],
                              project_faults& faults) {
@@ -156,46 +213,58 @@ DESCRIBE:
   return max_u64(iterations, send_columns(plan, keep, columns, steps, out, numbers, faults));
 }
 
-/// Stage: kept rows in, their output columns out.
-inline void project(const project_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
-                    report_stream& reports_in, row_stream& rows_out, number_stream numbers[SLOTS],
-                    report_stream& reports_out) {
-  word_batch batch;
-#pragma HLS ARRAY_PARTITION variable = batch.columns dim = 2 complete
-  step_values steps[BATCH_WORDS];
+/// Sends the words of a batch; adds its rows, gives the iterations.
+inline uint64_t send_batch(const columns_plan& plan, const batch_token& batch,
+                           const value_token columns[BATCH_WORDS][LANES],
+                           const step_values steps[BATCH_WORDS], top_chain& chain,
+                           row_stream& rows_out, number_stream numbers[SLOTS], uint64_t& rows,
+                           project_faults& faults) {
+#pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
+  uint64_t iterations = 0;
+SEND_WORDS:
+  for (uint32_t word = 0; word < batch.words; word++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+    rows += count_bits(batch.rows[word]);
+    if (faults.overflowed || faults.outside) continue;
+    iterations += pass_on_word(plan, batch.rows[word], columns[word], steps[word], chain, rows_out,
+                               numbers, faults);
+  }
+  return iterations;
+}
+
+/// Process: batches in, and the results of their steps; output columns out. Nothing is sent once a
+/// key was outside of its range or a number left its column; of an overflow of a step, which is
+/// found while this goes on, whoever comes next learns from the report.
+inline void send_kept(const columns_plan& plan, passed_blocks& blocks, batch_stream& batches,
+                      step_blocks& results, report_stream& filtered, report_stream& gathered,
+                      report_stream& evaluated, row_stream& rows_out, number_stream numbers[SLOTS],
+                      report_stream& reports_out) {
   uint64_t rows = 0;
-  uint64_t all_iterations = 0;
+  uint64_t iterations = 0;
   project_faults faults = {false, false};
   top_chain chain;
-  bool more = true;
 BATCHES:
-  while (more) {
+  while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
-    overlapped_iterations iterations;
-    more = gather_kept(plan, kept_in, forwarded, batch);
-    if (batch.words == 0) break;
-    iterations.gather = batch.words;
-    faults.overflowed =
-        evaluate_program<PROJECT_WORDS>(plan.program, batch, steps, iterations.evaluate) ||
-        faults.overflowed;
-  PASS_ON:
-    for (uint32_t word = 0; word < batch.words; word++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      rows += count_bits(batch.rows[word]);
-      if (faults.overflowed || faults.outside) continue;
-      iterations.pass_on += pass_on_word(plan, batch.rows[word], batch.columns[word], steps[word],
-                                         chain, rows_out, numbers, faults);
-    }
-    all_iterations += iterations.busiest();
+    const batch_token batch = batches.read();
+    if (batch.last) break;
+    hls::read_lock<column_block> column_lock(blocks);
+    hls::read_lock<step_block> step_lock(results);
+    iterations +=
+        send_batch(plan, batch, column_lock, step_lock, chain, rows_out, numbers, rows, faults);
   }
   row_token end = row_token();
   end.last = true;
   rows_out.write(end);
-  report own = reports_in.read();
+  report own = filtered.read();
+  const report words = gathered.read();
+  const report steps = evaluated.read();
+  fail(own, steps.status);
   if (faults.outside) fail(own, STATUS_GROUP_CARDINALITY);
   if (faults.overflowed) fail(own, STATUS_OVERFLOW);
   own.rows_projected = rows;
-  own.project_iterations = all_iterations;
+  own.project_iterations =
+      max_u64(iterations, max_u64(words.project_iterations, steps.project_iterations));
   reports_out.write(own);
 }
 

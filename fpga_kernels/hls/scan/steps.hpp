@@ -21,7 +21,7 @@ inline uint32_t operand_index(uint16_t operand) {
 }
 
 /// Which rows of an operand are not null.
-inline uint8_t fetch_valid(const program_plan& plan, uint16_t operand,
+inline uint8_t fetch_valid(const operand_tables& tables, uint16_t operand,
                            const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   switch (operand >> OPERAND_KIND_SHIFT) {
@@ -32,14 +32,14 @@ inline uint8_t fetch_valid(const program_plan& plan, uint16_t operand,
     case OPERAND_LITERAL:
       return 0xff;
     case OPERAND_TEST:
-      return columns[plan.test_column[index]].valid;
+      return columns[tables.test_column[index]].valid;
     default:
       return 0;
   }
 }
 
 /// The truth values of an operand: a step, or a string test.
-inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
+inline uint8_t fetch_truth(const operand_tables& tables, uint16_t operand,
                            const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   uint8_t truth = 0;
@@ -50,8 +50,8 @@ inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
     TEST_ROWS:
       for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-        const uint16_t outcomes = columns[plan.test_column[index]].tests[row];
-        const uint32_t bit = (outcomes >> plan.test_bit[index]) & 1u;
+        const uint16_t outcomes = columns[tables.test_column[index]].tests[row];
+        const uint32_t bit = (outcomes >> tables.test_bit[index]) & 1u;
         truth = static_cast<uint8_t>(truth | (bit << row));
       }
       return truth;
@@ -61,7 +61,7 @@ inline uint8_t fetch_truth(const program_plan& plan, uint16_t operand,
 }
 
 /// The numbers of an operand.
-inline number_token fetch_numbers(const program_plan& plan, uint16_t operand,
+inline number_token fetch_numbers(const operand_tables& tables, uint16_t operand,
                                   const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   switch (operand >> OPERAND_KIND_SHIFT) {
@@ -70,16 +70,11 @@ inline number_token fetch_numbers(const program_plan& plan, uint16_t operand,
     case OPERAND_STEP:
       return steps.number[index];
     case OPERAND_LITERAL:
-      return repeat(plan.literals[index]);
+      return repeat(tables.literals[index]);
     default:
       return number_token();
   }
 }
-
-/// Operations that are not in the pipeline of the arithmetic unit, a bit each.
-static constexpr uint64_t APART_STEPS =
-    1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
-    1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY | 1ull << OP_IN;
 
 /// Operations of the pipeline that common queries lack, a bit each.
 static constexpr uint64_t RARE_STEPS =
@@ -106,15 +101,15 @@ struct step_operands {
   uint32_t moving;
 
   /// Reads the literals of a step.
-  void start(const program_plan& plan, const step& at) {
+  void start(const operand_tables& tables, const step& at) {
     moving = number_operands(at);
-    if ((moving & 1) != 0 && is_literal(at.a)) hold(plan, at.a, 1, a);
-    if ((moving & 2) != 0 && is_literal(at.b)) hold(plan, at.b, 2, b);
-    if ((moving & 4) != 0 && is_literal(at.c)) hold(plan, at.c, 4, c);
+    if ((moving & 1) != 0 && is_literal(at.a)) hold(tables, at.a, 1, a);
+    if ((moving & 2) != 0 && is_literal(at.b)) hold(tables, at.b, 2, b);
+    if ((moving & 4) != 0 && is_literal(at.c)) hold(tables, at.c, 4, c);
   }
 
-  void hold(const program_plan& plan, uint16_t operand, uint32_t bit, number_token& number) {
-    number = repeat(plan.literals[operand_index(operand)]);
+  void hold(const operand_tables& tables, uint16_t operand, uint32_t bit, number_token& number) {
+    number = repeat(tables.literals[operand_index(operand)]);
     moving &= ~bit;
   }
 
@@ -140,26 +135,13 @@ struct step_operands {
   }
 };
 
-/// `a IN (literals first ..= last)`.
-inline uint8_t in_literals(const program_plan& plan, const number_token& a, uint32_t first,
-                           uint32_t last) {
-  uint32_t found = 0;
-IN_LITERALS:
-  for (uint32_t literal = first; literal <= last; literal++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    found |= equal_rows(a, repeat(plan.literals[literal]));
-  }
-  return static_cast<uint8_t>(found);
-}
-
 /// A step on truth values, or a question after NULL: bits alone.
-inline void evaluate_logic(const program_plan& plan, const step& at, uint32_t index,
+inline void evaluate_logic(const operand_tables& tables, const step& at, uint32_t index,
                            const value_token columns[LANES], step_values& steps) {
-  const uint32_t a = fetch_truth(plan, at.a, columns, steps);
-  const uint32_t b = fetch_truth(plan, at.b, columns, steps);
-  const uint32_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
+  const uint32_t a = fetch_truth(tables, at.a, columns, steps);
+  const uint32_t b = fetch_truth(tables, at.b, columns, steps);
+  const uint32_t a_valid = fetch_valid(tables, at.a, columns, steps);
+  const uint32_t b_valid = fetch_valid(tables, at.b, columns, steps);
   uint32_t truth = 0;
   uint32_t valid = a_valid;
   switch (at.op) {
@@ -192,11 +174,11 @@ inline void evaluate_logic(const program_plan& plan, const step& at, uint32_t in
 }
 
 /// `a IS [NOT] DISTINCT FROM b`: NULL is a value like any other.
-inline void evaluate_distinct(const program_plan& plan, const step& at, uint32_t index,
+inline void evaluate_distinct(const operand_tables& tables, const step& at, uint32_t index,
                               const value_token columns[LANES], const step_operands& numbers,
                               step_values& steps) {
-  const uint32_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
+  const uint32_t a_valid = fetch_valid(tables, at.a, columns, steps);
+  const uint32_t b_valid = fetch_valid(tables, at.b, columns, steps);
   const uint32_t same =
       (equal_rows(numbers.a, numbers.b) & a_valid & b_valid) | (~a_valid & ~b_valid);
   steps.truth[index] = static_cast<uint8_t>(at.op == OP_IS_DISTINCT ? ~same : same);
@@ -204,15 +186,15 @@ inline void evaluate_distinct(const program_plan& plan, const step& at, uint32_t
 }
 
 /// `CASE WHEN a THEN b ELSE c END`; true when a number of `rows` left the width, taken or not.
-inline bool evaluate_select(const program_plan& plan, const step& at, uint32_t index,
+inline bool evaluate_select(const operand_tables& tables, const step& at, uint32_t index,
                             const value_token columns[LANES], uint8_t rows,
                             const step_operands& numbers, step_values& steps) {
   const number_token& b = numbers.b;
   const number_token& c = numbers.c;
-  const uint32_t b_valid = fetch_valid(plan, at.b, columns, steps);
-  const uint32_t c_valid = fetch_valid(plan, at.c, columns, steps);
+  const uint32_t b_valid = fetch_valid(tables, at.b, columns, steps);
+  const uint32_t c_valid = fetch_valid(tables, at.c, columns, steps);
   const uint32_t taken =
-      fetch_truth(plan, at.a, columns, steps) & fetch_valid(plan, at.a, columns, steps);
+      fetch_truth(tables, at.a, columns, steps) & fetch_valid(tables, at.a, columns, steps);
   number_token chosen;
 SELECT_ROWS:
   for (int row = 0; row < ROWS; row++) {
@@ -226,16 +208,16 @@ SELECT_ROWS:
 }
 
 /// A comparison of numbers, but for IN.
-inline void evaluate_comparison(const program_plan& plan, const step& at, uint32_t index,
+inline void evaluate_comparison(const operand_tables& tables, const step& at, uint32_t index,
                                 const value_token columns[LANES], const step_operands& numbers,
                                 step_values& steps) {
-  const uint8_t a_valid = fetch_valid(plan, at.a, columns, steps);
-  const uint8_t b_valid = a_valid & fetch_valid(plan, at.b, columns, steps);
+  const uint8_t a_valid = fetch_valid(tables, at.a, columns, steps);
+  const uint8_t b_valid = a_valid & fetch_valid(tables, at.b, columns, steps);
   uint8_t truth =
       compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, numbers.a, numbers.b);
   uint8_t valid = b_valid;
   if (at.op == OP_BETWEEN) {
-    const uint8_t c_valid = a_valid & fetch_valid(plan, at.c, columns, steps);
+    const uint8_t c_valid = a_valid & fetch_valid(tables, at.c, columns, steps);
     const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, numbers.a, numbers.c);
     // FALSE wins over NULL on either side, as in a AND b.
     valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
@@ -246,11 +228,11 @@ inline void evaluate_comparison(const program_plan& plan, const step& at, uint32
 }
 
 /// A sum, a difference or a product; true when a result of `rows` left its width.
-inline bool evaluate_arithmetic(const program_plan& plan, const step& at, uint32_t index,
+inline bool evaluate_arithmetic(const operand_tables& tables, const step& at, uint32_t index,
                                 const value_token columns[LANES], uint8_t rows,
                                 const step_operands& numbers, step_values& steps) {
   const uint8_t valid =
-      fetch_valid(plan, at.a, columns, steps) & fetch_valid(plan, at.b, columns, steps);
+      fetch_valid(tables, at.a, columns, steps) & fetch_valid(tables, at.b, columns, steps);
   number_token result;
   const uint8_t misfit = compute_rows(at, numbers.a, numbers.b, result);
   steps.number[index] = result;
@@ -260,51 +242,29 @@ inline bool evaluate_arithmetic(const program_plan& plan, const step& at, uint32
 }
 
 /// The operations of the pipeline that common queries lack.
-NS_RARE bool evaluate_rare_step(const program_plan& plan, const step& at, uint32_t index,
+NS_RARE bool evaluate_rare_step(const operand_tables& tables, const step& at, uint32_t index,
                                 const value_token columns[LANES], uint8_t rows,
                                 const step_operands& numbers, step_values& steps) {
   if (at.op == OP_SELECT) {
-    return evaluate_select(plan, at, index, columns, rows, numbers, steps);
+    return evaluate_select(tables, at, index, columns, rows, numbers, steps);
   }
-  evaluate_distinct(plan, at, index, columns, numbers, steps);
+  evaluate_distinct(tables, at, index, columns, numbers, steps);
   return false;
 }
 
 /// Evaluates step `index`, which is none of those apart, for a word whose numbers were fetched;
 /// true when a result of `rows` left its width. A null operand overflows nothing.
-NS_HOT bool evaluate_fetched(const program_plan& plan, const step& at, uint32_t index,
+NS_HOT bool evaluate_fetched(const operand_tables& tables, const step& at, uint32_t index,
                              const value_token columns[LANES], uint8_t rows,
                              const step_operands& numbers, step_values& steps) {
   if (((RARE_STEPS >> at.op) & 1) != 0) {
-    return evaluate_rare_step(plan, at, index, columns, rows, numbers, steps);
+    return evaluate_rare_step(tables, at, index, columns, rows, numbers, steps);
   }
   if (at.op > OP_MULTIPLY) {
-    evaluate_comparison(plan, at, index, columns, numbers, steps);
+    evaluate_comparison(tables, at, index, columns, numbers, steps);
     return false;
   }
-  return evaluate_arithmetic(plan, at, index, columns, rows, numbers, steps);
-}
-
-/// Evaluates step `index`, one of those apart, for a word: a quotient, a part of a date, or IN;
-/// true when a result of `rows` left its width.
-NS_RARE bool evaluate_apart(const program_plan& plan, const step& at, uint32_t index,
-                            const value_token columns[LANES], uint8_t rows,
-                            const number_token& number, step_values& steps) {
-  const uint8_t valid = fetch_valid(plan, at.a, columns, steps);
-  uint8_t truth = 0;
-  uint8_t misfit = 0;
-  number_token result = number_token();
-  if (at.op == OP_IN) {
-    truth = in_literals(plan, number, operand_index(at.b), operand_index(at.c)) & valid;
-  } else if (at.op > OP_SELECT) {
-    misfit = date_rows(at, number, result);
-  } else {
-    misfit = divide_rows(at, number, plan.literals[operand_index(at.b)], result);
-  }
-  steps.number[index] = result;
-  steps.truth[index] = truth;
-  steps.valid[index] = valid;
-  return (misfit & valid & rows) != 0;
+  return evaluate_arithmetic(tables, at, index, columns, rows, numbers, steps);
 }
 
 // The numbers of the operations are in this order: arithmetic, comparisons, then logic, among which
