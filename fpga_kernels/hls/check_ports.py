@@ -7,9 +7,10 @@ it more often waits, unless ARRAY_PARTITION makes several memories or registers 
 What is counted are the accesses of one iteration, with what it calls and with the loops in it
 unrolled: the same element read twice once, an element of an unrolled loop's own as often as that
 loop runs, and of two branches the one with more. Arrays of so few elements that the tool makes
-registers of them, constants, and streams are no memories. An index is not evaluated: two of them
-that differ in their text are two elements. An array of which a dimension is partitioned has the
-ports of all its memories together, as if the accesses spread over them evenly.
+registers of them, constants, and streams are no memories. Of an array of structs each field is a
+memory. An index is not evaluated: two of them that differ in their text, or in the calls that lead
+there, are two elements. An array of which a dimension is partitioned has the ports of all its
+memories together, as if the accesses spread over them evenly.
 """
 
 import ctypes
@@ -40,6 +41,9 @@ PORT_RULES = {"memory_ports": "a pipelined loop that needs more ports than a mem
 REGISTERS_MAX = 4
 # Ports of a memory unless BIND_STORAGE says another type.
 PORTS = 2
+JUMPS = {CursorKind.RETURN_STMT, CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT}
+# Calls within calls that are looked into.
+CALLS_MAX = 16
 # How often a loop whose bound varies is counted: more than once.
 VARYING = 2
 
@@ -60,7 +64,7 @@ def find_missing_ports(tree: Tree) -> Iterator[tuple[str, Cursor, str]]:
         if words is None or words == ["off"]:
             continue
         interval = int(words[-1]) if words[-1].isdigit() else 1
-        found = memories.accesses(body_of(loop), {}, [])
+        found = memories.accesses(body_of(loop), {}, [], "")
         for unique, texts in found.items():
             array = memories.arrays[unique]
             count, ports = sum(texts.values()), memories.ports(array)
@@ -88,9 +92,9 @@ class Memories:
             return ports * extents_of(array)[partition.dimension - 1]
         return ports * (partition.factor or 1)
 
-    def unique(self, array: Cursor) -> str:
-        """The unique name of an array, which is accessed."""
-        name = f"{array.get_usr()} {place_of(array)}"
+    def unique(self, array: Cursor, field: str) -> str:
+        """The unique name of an array, or of a field of its structs, which is accessed."""
+        name = f"{array.get_usr()} {place_of(array)} {field}"
         self.arrays[name] = array
         return name
 
@@ -104,39 +108,78 @@ class Memories:
             element = element.element_type.get_canonical()
         partition = self.storage.partition(array)
         is_whole = partition is not None and partition.is_registers
-        is_constant = declared.is_const_qualified() or element.is_const_qualified()
+        # A parameter that is only read here may be a memory all the same.
+        is_const = declared.is_const_qualified() or element.is_const_qualified()
+        is_constant = is_const and array.kind != CursorKind.PARM_DECL
         length = math.prod(extents_of(array))
         return length > REGISTERS_MAX and not is_whole and not is_constant
 
-    def accesses(self, cursor: Cursor, names: Names, unrolled: list[Cursor]) -> Accesses:
+    def accesses(
+        self, cursor: Cursor, names: Names, unrolled: list[Cursor], calls: str
+    ) -> Accesses:
         """What `cursor` accesses, with what it calls; `unrolled` are the loops around it that
-        belong to the same iteration."""
+        belong to the same iteration, `calls` the places of the calls that led there."""
         kind = cursor.kind
         if kind in (CursorKind.IF_STMT, CursorKind.CONDITIONAL_OPERATOR):
             condition, *branches = list(cursor.get_children())
-            found = self.accesses(condition, names, unrolled)
-            return added(found, most(self.accesses(it, names, unrolled) for it in branches))
+            found = self.accesses(condition, names, unrolled, calls)
+            return added(found, most(self.accesses(it, names, unrolled, calls) for it in branches))
+        if kind == CursorKind.COMPOUND_STMT:
+            return self.accesses_of_block(list(cursor.get_children()), names, unrolled, calls)
         found: Accesses = {}
+        children = list(cursor.get_children())
         if kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
-            array = declared_by(cursor, names)
-            # A row of an array of arrays is no access yet.
-            is_element = cursor.type.get_canonical().kind != TypeKind.CONSTANTARRAY
-            is_counted = is_element and not is_table(cursor)
-            if array is not None and is_counted and self.is_memory(array):
-                found = {self.unique(array): {text_of(cursor): copies(cursor, unrolled)}}
+            found = self.element(cursor, "", names, unrolled, calls)
+        if kind == CursorKind.MEMBER_REF_EXPR and children:
+            struct = without_casts(children[0])
+            if struct.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
+                found = self.element(struct, cursor.spelling, names, unrolled, calls)
+                children = list(struct.get_children())
         if kind in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR):
-            found = self.written(cursor, names, unrolled)
+            found = self.written(cursor, names, unrolled, calls)
         inner = [*unrolled, cursor] if kind in LOOPS else unrolled
-        for child in cursor.get_children():
-            found = added(found, self.accesses(child, names, inner))
-        for body in self.tree.called(cursor):
+        for child in children:
+            found = added(found, self.accesses(child, names, inner, calls))
+        for body in self.tree.called(cursor) if calls.count(";") < CALLS_MAX else []:
             block = next((it for it in body.get_children() if is_block(it)), None)
-            if block is not None and len(unrolled) < 16:
-                called = self.accesses(block, bound(cursor, body, names), unrolled)
+            if block is not None:
+                there = f"{calls}{place_of(cursor)};"
+                called = self.accesses(block, bound(cursor, body, names), unrolled, there)
                 found = added(found, called)
         return found
 
-    def written(self, cursor: Cursor, names: Names, unrolled: list[Cursor]) -> Accesses:
+    def accesses_of_block(
+        self, statements: list[Cursor], names: Names, unrolled: list[Cursor], calls: str
+    ) -> Accesses:
+        """The accesses of statements one after the other; behind a branch that leaves the block
+        comes nothing."""
+        found: Accesses = {}
+        for index, statement in enumerate(statements):
+            parts = list(statement.get_children())
+            is_branch = statement.kind == CursorKind.IF_STMT and len(parts) == 2
+            if is_branch and ends_in_jump(parts[1]):
+                condition = self.accesses(parts[0], names, unrolled, calls)
+                branch = self.accesses(parts[1], names, unrolled, calls)
+                rest = self.accesses_of_block(statements[index + 1 :], names, unrolled, calls)
+                return added(added(found, condition), most(iter([branch, rest])))
+            found = added(found, self.accesses(statement, names, unrolled, calls))
+        return found
+
+    def element(
+        self, access: Cursor, field: str, names: Names, unrolled: list[Cursor], calls: str
+    ) -> Accesses:
+        """The access to an element, or to a field of one; nothing if it is no memory's."""
+        array = declared_by(access, names)
+        # A row of an array of arrays is no access yet.
+        is_element = access.type.get_canonical().kind != TypeKind.CONSTANTARRAY
+        if array is None or not is_element or is_table(access) or not self.is_memory(array):
+            return {}
+        text = f"{calls}{text_of(access)}"
+        return {self.unique(array, field): {text: copies(access, unrolled)}}
+
+    def written(
+        self, cursor: Cursor, names: Names, unrolled: list[Cursor], calls: str
+    ) -> Accesses:
         """The write of an assignment to an element, beside the read that its left side is counted
         as if the operator reads too."""
         left = next(cursor.get_children())
@@ -146,7 +189,25 @@ class Memories:
         is_compound = cursor.kind == CursorKind.COMPOUND_ASSIGNMENT_OPERATOR
         if array is None or not self.is_memory(array) or not is_compound:
             return {}
-        return {self.unique(array): {"write " + text_of(left): copies(left, unrolled)}}
+        text = f"write {calls}{text_of(left)}"
+        return {self.unique(array, ""): {text: copies(left, unrolled)}}
+
+
+def without_casts(cursor: Cursor) -> Cursor:
+    """An expression without its parentheses and implicit conversions."""
+    while cursor.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR):
+        cursor = next(cursor.get_children(), cursor)
+        if not list(cursor.get_children()):
+            break
+    return cursor
+
+
+def ends_in_jump(branch: Cursor) -> bool:
+    """Whether a branch leaves the block around it."""
+    if branch.kind in JUMPS:
+        return True
+    statements = list(branch.get_children()) if is_block(branch) else []
+    return bool(statements) and statements[-1].kind in JUMPS
 
 
 def is_block(cursor: Cursor) -> bool:
@@ -183,7 +244,10 @@ def bound(call: Cursor, body: Cursor, names: Names) -> Names:
     parameters = [it for it in body.get_children() if it.kind == CursorKind.PARM_DECL]
     arrays = [declared_by(argument, names) for argument in call.get_arguments()]
     pairs = zip(parameters, arrays, strict=False)
-    return {place_of(parameter): array for parameter, array in pairs if array is not None}
+    is_array = lambda it: it is not None and (  # noqa: E731
+        it.type.get_canonical().kind == TypeKind.CONSTANTARRAY
+    )
+    return {place_of(parameter): array for parameter, array in pairs if is_array(array)}
 
 
 def copies(access: Cursor, unrolled: list[Cursor]) -> int:

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 
 from clang.cindex import Cursor, CursorKind
 
-from check_ports import is_block, trips
+from check_ports import ends_in_jump, is_block, trips
 from syntax_tree import LOOPS, Tree, below, body_of, is_stream, place_of, pragma, text_of
 
 STREAM_RULES = {"stream_ports": "a pipelined loop that uses an end of a stream twice in a cycle"}
 
-JUMPS = {CursorKind.RETURN_STMT, CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT}
 ENDS = ("read", "write")
 DEPTH_MAX = 16
 
@@ -78,14 +77,6 @@ def uses_of_block(tree: Tree, statements: list[Cursor], names: Names, depth: int
             return found + uses_of(tree, parts[0], names, depth) + most(iter([branch, rest]))
         found += uses_of(tree, statement, names, depth)
     return found
-
-
-def ends_in_jump(branch: Cursor) -> bool:
-    """Whether a branch leaves the block around it."""
-    if branch.kind in JUMPS:
-        return True
-    statements = list(branch.get_children()) if is_block(branch) else []
-    return bool(statements) and statements[-1].kind in JUMPS
 
 
 def repeated(loop: Cursor, uses: Uses) -> Uses:

@@ -150,6 +150,9 @@ inline void evaluate_predicate(const program_plan& plan, bool has_apart, evaluat
                                step_result_stream& apart_results, verdict_stream& verdicts,
                                report_stream& reports) {
   step_values steps[BATCH_WORDS];
+#pragma HLS ARRAY_PARTITION variable = steps.number dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = steps.truth dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = steps.valid dim = 1 complete
   apart_unit apart(apart_words, apart_results);
   bool overflowed = false;
   uint64_t iterations = 0;
@@ -169,7 +172,8 @@ BATCHES:
 #pragma HLS UNROLL
       const uint32_t step = plan.step_count == 0 ? 0 : plan.step_count - 1;
       const uint8_t passes =
-          plan.step_count == 0 ? 0xff : steps[word].truth[step] & steps[word].valid[step];
+          plan.step_count == 0 ? 0xff
+                               : steps[word].truth[READ_A][step] & steps[word].valid[READ_A][step];
       verdict.rows[word] = passes;
     }
     verdicts.write(verdict);

@@ -146,6 +146,9 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
 #pragma HLS ARRAY_PARTITION variable = plan.pages dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.decompress dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.decode dim = 1 complete
+  // An iteration reads the tables of all operands.
+#pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
+#pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete
   key_memory key_bits;
 #pragma HLS BIND_STORAGE variable = key_bits.word type = ram_2p impl = uram
 #pragma HLS ARRAY_PARTITION variable = key_bits.word dim = 1 complete

@@ -43,7 +43,7 @@ APART_WORDS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 32
     if (asked < batch.words && (asked == done || !apart.words.full())) {
       apart_token word;
-      word.number = fetch_numbers(tables, at.a, columns[asked], steps[asked]);
+      word.number = fetch_numbers(tables, at.a, READ_A, columns[asked], steps[asked]);
       word.first = static_cast<uint16_t>(operand_index(at.b));
       word.last_literal = static_cast<uint16_t>(operand_index(at.c));
       word.op = at.op;
@@ -54,10 +54,9 @@ APART_WORDS:
       continue;
     }
     const result_of_step result = apart.results.read();
-    const uint8_t valid = fetch_valid(tables, at.a, columns[done], steps[done]);
-    steps[done].number[index] = result.number;
-    steps[done].truth[index] = result.truth & valid;
-    steps[done].valid[index] = valid;
+    const uint8_t valid = fetch_valid(tables, at.a, READ_A, columns[done], steps[done]);
+    steps[done].put_numbers(index, result.number);
+    steps[done].put_rows(index, result.truth & valid, valid);
     overflowed |= (result.misfit & valid & batch.rows[done]) != 0;
     iterations += iterations_apart(at);
     done++;

@@ -11,9 +11,9 @@ namespace nearscan {
 inline number_token project_numbers(const columns_plan& plan, const output_plan& column,
                                     const value_token columns[LANES], const step_values& steps) {
   if (!(column.is_key && !column.is_range) && column.width != WIDTH_BOOL) {
-    return fetch_numbers(plan.tables, column.operand, columns, steps);
+    return fetch_numbers(plan.tables, column.operand, READ_A, columns, steps);
   }
-  const uint32_t truth = fetch_truth(plan.tables, column.operand, columns, steps);
+  const uint32_t truth = fetch_truth(plan.tables, column.operand, READ_A, columns, steps);
   number_token numbers;
 CODES_OR_TRUTH:
   for (int row = 0; row < ROWS; row++) {
@@ -28,8 +28,8 @@ CODES_OR_TRUTH:
 inline uint8_t used_rows(const columns_plan& plan, const output_plan& column, uint8_t keep,
                          const value_token columns[LANES], const step_values& steps) {
   if (column.filter == NONE) return keep;
-  return keep & fetch_truth(plan.tables, column.filter, columns, steps) &
-         fetch_valid(plan.tables, column.filter, columns, steps);
+  return keep & fetch_truth(plan.tables, column.filter, READ_A, columns, steps) &
+         fetch_valid(plan.tables, column.filter, READ_A, columns, steps);
 }
 
 /// The place of each row in the range of a key: 0 for null, else one more than the distance from
@@ -64,7 +64,8 @@ inline void describe_column(const columns_plan& plan, uint32_t index, uint8_t ke
   rows.use[index] = used_rows(plan, column, keep, columns, steps);
   // The codes and places of a key tell nulls themselves, and rows are counted whatever they hold.
   const bool always = column.is_key || column.function == FUNCTION_COUNT_ROWS;
-  rows.valid[index] = always ? 0xff : fetch_valid(plan.tables, column.operand, columns, steps);
+  rows.valid[index] =
+      always ? 0xff : fetch_valid(plan.tables, column.operand, READ_A, columns, steps);
 }
 
 /// The numbers of a key, of an output column of rows, or for a slot.
@@ -73,10 +74,11 @@ inline number_token compute_column(const columns_plan& plan, uint32_t index, uin
                                    const row_token& rows, project_faults& faults) {
   const output_plan& column = plan.columns[index];
   // A slot's state is checked at the end.
-  if (column.function != 0) return fetch_numbers(plan.tables, column.operand, columns, steps);
+  if (column.function != 0)
+    return fetch_numbers(plan.tables, column.operand, READ_A, columns, steps);
   number_token number = project_numbers(plan, column, columns, steps);
   if (column.is_range) {
-    const uint8_t not_null = fetch_valid(plan.tables, column.operand, columns, steps);
+    const uint8_t not_null = fetch_valid(plan.tables, column.operand, READ_A, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
   if ((misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {

@@ -8,12 +8,36 @@
 
 namespace nearscan {
 
+/// The copies of the results of steps: one for each operand of a step, since all three are read in
+/// an iteration, and a memory has a port to read and one to write.
+static constexpr uint32_t READ_A = 0;
+static constexpr uint32_t READ_B = 1;
+static constexpr uint32_t READ_C = 2;
+static constexpr uint32_t STEP_COPIES = 3;
+
 /// The results of the steps of a program for eight rows. A step has numbers or truth values, and
 /// which of its rows are not null.
 struct step_values {
-  number_token number[STEPS_MAX];
-  uint8_t truth[STEPS_MAX];
-  uint8_t valid[STEPS_MAX];
+  number_token number[STEP_COPIES][STEPS_MAX];
+  uint8_t truth[STEP_COPIES][STEPS_MAX];
+  uint8_t valid[STEP_COPIES][STEPS_MAX];
+
+  void put_numbers(uint32_t step, const number_token& numbers) {
+  COPY_NUMBERS:
+    for (uint32_t copy = 0; copy < STEP_COPIES; copy++) {
+#pragma HLS UNROLL
+      number[copy][step] = numbers;
+    }
+  }
+
+  void put_rows(uint32_t step, uint32_t truth_of_rows, uint32_t valid_rows) {
+  COPY_ROWS:
+    for (uint32_t copy = 0; copy < STEP_COPIES; copy++) {
+#pragma HLS UNROLL
+      truth[copy][step] = static_cast<uint8_t>(truth_of_rows);
+      valid[copy][step] = static_cast<uint8_t>(valid_rows);
+    }
+  }
 };
 
 inline uint32_t operand_index(uint16_t operand) {
@@ -21,14 +45,14 @@ inline uint32_t operand_index(uint16_t operand) {
 }
 
 /// Which rows of an operand are not null.
-inline uint8_t fetch_valid(const operand_tables& tables, uint16_t operand,
+inline uint8_t fetch_valid(const operand_tables& tables, uint16_t operand, uint32_t copy,
                            const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_COLUMN:
       return columns[index].valid;
     case OPERAND_STEP:
-      return steps.valid[index];
+      return steps.valid[copy][index];
     case OPERAND_LITERAL:
       return 0xff;
     case OPERAND_TEST:
@@ -39,13 +63,13 @@ inline uint8_t fetch_valid(const operand_tables& tables, uint16_t operand,
 }
 
 /// The truth values of an operand: a step, or a string test.
-inline uint8_t fetch_truth(const operand_tables& tables, uint16_t operand,
+inline uint8_t fetch_truth(const operand_tables& tables, uint16_t operand, uint32_t copy,
                            const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   uint8_t truth = 0;
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_STEP:
-      return steps.truth[index];
+      return steps.truth[copy][index];
     case OPERAND_TEST:
     TEST_ROWS:
       for (int row = 0; row < ROWS; row++) {
@@ -61,14 +85,14 @@ inline uint8_t fetch_truth(const operand_tables& tables, uint16_t operand,
 }
 
 /// The numbers of an operand.
-inline number_token fetch_numbers(const operand_tables& tables, uint16_t operand,
+inline number_token fetch_numbers(const operand_tables& tables, uint16_t operand, uint32_t copy,
                                   const value_token columns[LANES], const step_values& steps) {
   const uint32_t index = operand_index(operand);
   switch (operand >> OPERAND_KIND_SHIFT) {
     case OPERAND_COLUMN:
       return columns[index].value;
     case OPERAND_STEP:
-      return steps.number[index];
+      return steps.number[copy][index];
     case OPERAND_LITERAL:
       return repeat(tables.literals[index]);
     default:
@@ -115,20 +139,20 @@ struct step_operands {
 
   /// Reads what a word brings.
   void fetch(const step& at, const value_token columns[LANES], const step_values& steps) {
-    if ((moving & 1) != 0) a = moving_numbers(at.a, columns, steps);
-    if ((moving & 2) != 0) b = moving_numbers(at.b, columns, steps);
-    if ((moving & 4) != 0) c = moving_numbers(at.c, columns, steps);
+    if ((moving & 1) != 0) a = moving_numbers(at.a, READ_A, columns, steps);
+    if ((moving & 2) != 0) b = moving_numbers(at.b, READ_B, columns, steps);
+    if ((moving & 4) != 0) c = moving_numbers(at.c, READ_C, columns, steps);
   }
 
   /// The numbers of an operand that is no literal.
-  static number_token moving_numbers(uint16_t operand, const value_token columns[LANES],
-                                     const step_values& steps) {
+  static number_token moving_numbers(uint16_t operand, uint32_t copy,
+                                     const value_token columns[LANES], const step_values& steps) {
     const uint32_t index = operand_index(operand);
     switch (operand >> OPERAND_KIND_SHIFT) {
       case OPERAND_COLUMN:
         return columns[index].value;
       case OPERAND_STEP:
-        return steps.number[index];
+        return steps.number[copy][index];
       default:
         return number_token();
     }
@@ -138,10 +162,10 @@ struct step_operands {
 /// A step on truth values, or a question after NULL: bits alone.
 inline void evaluate_logic(const operand_tables& tables, const step& at, uint32_t index,
                            const value_token columns[LANES], step_values& steps) {
-  const uint32_t a = fetch_truth(tables, at.a, columns, steps);
-  const uint32_t b = fetch_truth(tables, at.b, columns, steps);
-  const uint32_t a_valid = fetch_valid(tables, at.a, columns, steps);
-  const uint32_t b_valid = fetch_valid(tables, at.b, columns, steps);
+  const uint32_t a = fetch_truth(tables, at.a, READ_A, columns, steps);
+  const uint32_t b = fetch_truth(tables, at.b, READ_B, columns, steps);
+  const uint32_t a_valid = fetch_valid(tables, at.a, READ_A, columns, steps);
+  const uint32_t b_valid = fetch_valid(tables, at.b, READ_B, columns, steps);
   uint32_t truth = 0;
   uint32_t valid = a_valid;
   switch (at.op) {
@@ -169,20 +193,18 @@ inline void evaluate_logic(const operand_tables& tables, const step& at, uint32_
       truth = a & a_valid;
       break;
   }
-  steps.truth[index] = static_cast<uint8_t>(truth);
-  steps.valid[index] = static_cast<uint8_t>(valid);
+  steps.put_rows(index, truth, valid);
 }
 
 /// `a IS [NOT] DISTINCT FROM b`: NULL is a value like any other.
 inline void evaluate_distinct(const operand_tables& tables, const step& at, uint32_t index,
                               const value_token columns[LANES], const step_operands& numbers,
                               step_values& steps) {
-  const uint32_t a_valid = fetch_valid(tables, at.a, columns, steps);
-  const uint32_t b_valid = fetch_valid(tables, at.b, columns, steps);
+  const uint32_t a_valid = fetch_valid(tables, at.a, READ_A, columns, steps);
+  const uint32_t b_valid = fetch_valid(tables, at.b, READ_B, columns, steps);
   const uint32_t same =
       (equal_rows(numbers.a, numbers.b) & a_valid & b_valid) | (~a_valid & ~b_valid);
-  steps.truth[index] = static_cast<uint8_t>(at.op == OP_IS_DISTINCT ? ~same : same);
-  steps.valid[index] = 0xff;
+  steps.put_rows(index, at.op == OP_IS_DISTINCT ? ~same : same, 0xff);
 }
 
 /// `CASE WHEN a THEN b ELSE c END`; true when a number of `rows` left the width, taken or not.
@@ -191,19 +213,18 @@ inline bool evaluate_select(const operand_tables& tables, const step& at, uint32
                             const step_operands& numbers, step_values& steps) {
   const number_token& b = numbers.b;
   const number_token& c = numbers.c;
-  const uint32_t b_valid = fetch_valid(tables, at.b, columns, steps);
-  const uint32_t c_valid = fetch_valid(tables, at.c, columns, steps);
-  const uint32_t taken =
-      fetch_truth(tables, at.a, columns, steps) & fetch_valid(tables, at.a, columns, steps);
+  const uint32_t b_valid = fetch_valid(tables, at.b, READ_B, columns, steps);
+  const uint32_t c_valid = fetch_valid(tables, at.c, READ_C, columns, steps);
+  const uint32_t taken = fetch_truth(tables, at.a, READ_A, columns, steps) &
+                         fetch_valid(tables, at.a, READ_A, columns, steps);
   number_token chosen;
 SELECT_ROWS:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
     chosen.row[row] = ((taken >> row) & 1) != 0 ? b.row[row] : c.row[row];
   }
-  steps.number[index] = chosen;
-  steps.truth[index] = 0;
-  steps.valid[index] = static_cast<uint8_t>((taken & b_valid) | (~taken & c_valid));
+  steps.put_numbers(index, chosen);
+  steps.put_rows(index, 0, (taken & b_valid) | (~taken & c_valid));
   return (((misfits(b, at.width) & b_valid) | (misfits(c, at.width) & c_valid)) & rows) != 0;
 }
 
@@ -211,33 +232,31 @@ SELECT_ROWS:
 inline void evaluate_comparison(const operand_tables& tables, const step& at, uint32_t index,
                                 const value_token columns[LANES], const step_operands& numbers,
                                 step_values& steps) {
-  const uint8_t a_valid = fetch_valid(tables, at.a, columns, steps);
-  const uint8_t b_valid = a_valid & fetch_valid(tables, at.b, columns, steps);
+  const uint8_t a_valid = fetch_valid(tables, at.a, READ_A, columns, steps);
+  const uint8_t b_valid = a_valid & fetch_valid(tables, at.b, READ_B, columns, steps);
   uint8_t truth =
       compare_rows(at.op == OP_BETWEEN ? OP_GREATER_OR_EQUAL : at.op, numbers.a, numbers.b);
   uint8_t valid = b_valid;
   if (at.op == OP_BETWEEN) {
-    const uint8_t c_valid = a_valid & fetch_valid(tables, at.c, columns, steps);
+    const uint8_t c_valid = a_valid & fetch_valid(tables, at.c, READ_C, columns, steps);
     const uint8_t below = compare_rows(OP_LESS_OR_EQUAL, numbers.a, numbers.c);
     // FALSE wins over NULL on either side, as in a AND b.
     valid = static_cast<uint8_t>((b_valid & c_valid) | (b_valid & ~truth) | (c_valid & ~below));
     truth = truth & below & b_valid & c_valid;
   }
-  steps.truth[index] = truth & valid;
-  steps.valid[index] = valid;
+  steps.put_rows(index, truth & valid, valid);
 }
 
 /// A sum, a difference or a product; true when a result of `rows` left its width.
 inline bool evaluate_arithmetic(const operand_tables& tables, const step& at, uint32_t index,
                                 const value_token columns[LANES], uint8_t rows,
                                 const step_operands& numbers, step_values& steps) {
-  const uint8_t valid =
-      fetch_valid(tables, at.a, columns, steps) & fetch_valid(tables, at.b, columns, steps);
+  const uint8_t valid = fetch_valid(tables, at.a, READ_A, columns, steps) &
+                        fetch_valid(tables, at.b, READ_B, columns, steps);
   number_token result;
   const uint8_t misfit = compute_rows(at, numbers.a, numbers.b, result);
-  steps.number[index] = result;
-  steps.truth[index] = 0;
-  steps.valid[index] = valid;
+  steps.put_numbers(index, result);
+  steps.put_rows(index, 0, valid);
   return (misfit & valid & rows) != 0;
 }
 

@@ -54,8 +54,8 @@ struct top_chain {
 /// Which of the rows `keep` can be among the first.
 NS_RARE uint8_t admit_rows(const columns_plan& plan, uint8_t keep, const value_token columns[LANES],
                            const step_values& steps, top_chain& chain, uint64_t& iterations) {
-  const number_token number = fetch_numbers(plan.tables, plan.top.operand, columns, steps);
-  const uint8_t valid = fetch_valid(plan.tables, plan.top.operand, columns, steps);
+  const number_token number = fetch_numbers(plan.tables, plan.top.operand, READ_A, columns, steps);
+  const uint8_t valid = fetch_valid(plan.tables, plan.top.operand, READ_A, columns, steps);
   uint32_t admitted = 0;
 ADMIT_ROWS:
   for (int row = 0; row < ROWS; row++) {
