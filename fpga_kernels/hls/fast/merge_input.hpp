@@ -28,7 +28,7 @@ typedef hls::stream<uint8_t, 2 * BURSTS_AHEAD> request_stream;
 
 /// Bursts that have to be asked for: all but those that are read ahead.
 inline uint64_t bursts_to_request(const slice& part) {
-  const uint64_t bursts = (lines_of(part).count + BURST_LINES - 1) / BURST_LINES;
+  const uint64_t bursts = bursts_of(lines_of(part).count);
   return bursts > BURSTS_AHEAD ? bursts - BURSTS_AHEAD : 0;
 }
 

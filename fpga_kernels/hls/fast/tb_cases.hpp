@@ -67,6 +67,9 @@ inline void cuts(tally& all) {
   check_cuts(all, merge, probes);
 }
 
+/// An array that no kernel may touch.
+static constexpr const line_t* NOTHING = nullptr;
+
 /// Slices and shares that are not there; the arrays are empty.
 inline void refused(tally& all) {
   record_memory records(1);
@@ -78,7 +81,7 @@ inline void refused(tally& all) {
     check_refused(all, "count, wrong slice", records.of(0), STUDY_ARGUMENTS);
     ns_fast_average(nullptr, words, part.first, part.count, 0);
     check_refused(all, "average, wrong slice", records.of(0), STUDY_ARGUMENTS);
-    ns_fast_vector_addition(nullptr, nullptr, nullptr, words, part.first, part.count, 0);
+    ns_fast_vector_addition(NOTHING, NOTHING, nullptr, words, part.first, part.count, 0);
     check_refused(all, "addition, wrong slice", records.of(0), STUDY_ARGUMENTS);
   }
   struct {
@@ -125,7 +128,7 @@ inline void units_without_records(tally& all) {
   uint64_t* words = records.words.data();
   ns_fast_count(nullptr, words, 0, 0, 0, UNITS_MAX);
   ns_fast_average(nullptr, words, 0, 0, UNITS_MAX);
-  ns_fast_vector_addition(nullptr, nullptr, nullptr, words, 0, 0, UNITS_MAX);
+  ns_fast_vector_addition(NOTHING, NOTHING, nullptr, words, 0, 0, UNITS_MAX);
   ns_fast_array_merge(nullptr, nullptr, nullptr, nullptr, words, 0, 0, UNITS_MAX, 16, JOB_SEGMENT,
                       0, 0);
   if (records.words != untouched) all.fail("units without records", "a record was written");

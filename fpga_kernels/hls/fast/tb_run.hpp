@@ -13,9 +13,8 @@ void ns_fast_count(const nearscan::line_t* a, uint64_t* records, uint64_t first,
                    int32_t value, uint32_t unit);
 void ns_fast_average(const nearscan::line_t* a, uint64_t* records, uint64_t first, uint64_t count,
                      uint32_t unit);
-void ns_fast_vector_addition(const nearscan::line_t* a, const nearscan::line_t* b,
-                             nearscan::line_t* c, uint64_t* records, uint64_t first, uint64_t count,
-                             uint32_t unit);
+void ns_fast_vector_addition(nearscan::line_port a, nearscan::line_port b, nearscan::line_t* c,
+                             uint64_t* records, uint64_t first, uint64_t count, uint32_t unit);
 void ns_fast_array_merge(const nearscan::line_t* a, const nearscan::line_t* b, nearscan::line_t* c,
                          int32_t* c_elements, uint64_t* records, uint64_t a_count, uint64_t b_count,
                          uint32_t unit, uint32_t units, uint32_t job, uint64_t first,

@@ -5,7 +5,7 @@
 //
 // Two arrays share the channel that reads, so their bursts take turns: that of `a` waits on chip
 // until its partner comes, and a pair of lines leaves as one token. No FIFO can then fill with one
-// array while a stage waits for the other one.
+// array while a stage waits for the other one. Bursts are asked for ahead of the one that arrives.
 #pragma once
 
 #include "../study/vector_addition.hpp"
@@ -22,35 +22,61 @@ struct line_pair {
 
 typedef hls::stream<line_pair, BURST_LINES> pair_stream;
 
-/// Stage: reads both arrays, a burst of each in turn.
-inline void read_pairs(const line_t* a, const line_t* b, const slice& part, pair_stream& pairs,
+/// Pairs of bursts that are asked for ahead.
+static constexpr uint32_t PAIRS_AHEAD = 4;
+
+/// How far the bursts of one array are asked for.
+struct asked_bursts {
+  uint64_t lines;
+
+  /// Asks for the next burst, unless that is too far ahead of what was taken.
+  void ask(line_port& array, const slice& part, uint64_t taken) {
+    if (lines == part.count || lines >= taken + PAIRS_AHEAD * BURST_LINES) return;
+    const uint32_t count = burst_lines(part.count - lines);
+    array.read_request(part.first + lines, count);
+    lines += count;
+  }
+};
+
+/// Stage: reads both arrays, a burst of each in turn, a line per iteration.
+inline void read_pairs(line_port& a, line_port& b, const slice& part, pair_stream& pairs,
                        access_counts& of_a, access_counts& of_b) {
   const slice lines = lines_of(part);
   line_t held[BURST_LINES];
 #pragma HLS BIND_STORAGE variable = held type = ram_2p impl = lutram
+  asked_bursts asked_a = {0};
+  asked_bursts asked_b = {0};
   uint64_t done = 0;
-BURSTS:
+  uint32_t at = 0;
+  bool is_a = true;
+LINES_OF_BOTH:
   while (done < lines.count) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4194304
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 134217728
+#pragma HLS PIPELINE II = 1
+    // One asks in an iteration, for they share the channel.
+    if (asked_a.lines == asked_b.lines) {
+      asked_a.ask(a, lines, done);
+    } else {
+      asked_b.ask(b, lines, done);
+    }
+    const bool is_there = is_a || asked_b.lines > done + at;
+    if (!is_there) continue;
+    if (is_a) {
+      held[at] = a.read();
+    } else {
+      pairs.write({held[at], b.read()});
+    }
+    at++;
     const uint32_t count = burst_lines(lines.count - done);
-  BURST_OF_A:
-    for (uint32_t line = 0; line < count; line++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-#pragma HLS PIPELINE II = 1
-      held[line] = a[lines.first + done + line];
-    }
-  BURST_OF_B:
-    for (uint32_t line = 0; line < count; line++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-#pragma HLS PIPELINE II = 1
-      pairs.write({held[line], b[lines.first + done + line]});
-    }
-    of_a.bursts++;
-    of_a.beats += count;
-    of_b.bursts++;
-    of_b.beats += count;
-    done += count;
+    if (at < count) continue;
+    at = 0;
+    if (!is_a) done += count;
+    is_a = !is_a;
   }
+  of_a.bursts += bursts_of(lines.count);
+  of_a.beats += lines.count;
+  of_b.bursts += bursts_of(lines.count);
+  of_b.beats += lines.count;
 }
 
 /// Stage: adds the lanes of each pair. Lanes behind the slice are zero.
@@ -76,28 +102,21 @@ LINES:
   }
 }
 
-/// Stage: writes the sums in bursts, whole lines of them.
+/// Stage: writes the sums, whole lines of them.
 inline void write_lines(line_stream& sums, const slice& part, line_t* c, access_counts& counts) {
   const slice lines = lines_of(part);
-  uint64_t done = 0;
-BURSTS:
-  while (done < lines.count) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4194304
-    const uint32_t count = burst_lines(lines.count - done);
-  BURST:
-    for (uint32_t line = 0; line < count; line++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+SUM_LINES:
+  for (uint64_t line = 0; line < lines.count; line++) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 67108864
 #pragma HLS PIPELINE II = 1
-      c[lines.first + done + line] = sums.read();
-    }
-    counts.bursts++;
-    counts.beats += count;
-    done += count;
+    c[lines.first + line] = sums.read();
   }
+  counts.bursts += bursts_of(lines.count);
+  counts.beats += lines.count;
 }
 
 /// The three stages, each with the part that it is about: what is shared would hold them up.
-inline void run_addition(const line_t* a, const line_t* b, line_t* c, const slice& to_read,
+inline void run_addition(line_port& a, line_port& b, line_t* c, const slice& to_read,
                          const slice& to_add, const slice& to_write, access_counts& of_a,
                          access_counts& of_b, access_counts& of_c) {
 #pragma HLS DATAFLOW
@@ -111,7 +130,7 @@ inline void run_addition(const line_t* a, const line_t* b, line_t* c, const slic
 }
 
 /// The kernel: checks its arguments, runs, and leaves the record of `unit`.
-inline void addition_unit(const line_t* a, const line_t* b, line_t* c, uint64_t* records,
+inline void addition_unit(line_port& a, line_port& b, line_t* c, uint64_t* records,
                           const slice& part, uint32_t unit) {
   if (unit >= UNITS_MAX) return;
   study_record record = study_record();

@@ -3,7 +3,7 @@
 // must not overlap, and are whole lines: the last one is written to its end.
 #include "vector_addition.hpp"
 
-extern "C" void ns_fast_vector_addition(const nearscan::line_t* a, const nearscan::line_t* b,
+extern "C" void ns_fast_vector_addition(nearscan::line_port a, nearscan::line_port b,
                                         nearscan::line_t* c, uint64_t* records, uint64_t first,
                                         uint64_t count, uint32_t unit) {
 #pragma HLS INTERFACE mode = m_axi port = a bundle = memory offset = slave

@@ -38,7 +38,9 @@ extern "C" uint32_t ns_model_fast_average(const line_t* a, uint64_t* records, sl
 extern "C" uint32_t ns_model_fast_addition(const line_t* a, const line_t* b, line_t* c,
                                            uint64_t* records, slice part, uint32_t unit) {
   begin_unit();
-  addition_unit(a, b, c, records, part, unit);
+  line_port of_a(a);
+  line_port of_b(b);
+  addition_unit(of_a, of_b, c, records, part, unit);
   return end_unit();
 }
 
