@@ -3,7 +3,8 @@
 //
 // A literal copies up to 8 bytes of the input a step, a copy up to 8 bytes of what was written
 // before; so a step moves 8 bytes at most, and the number of steps, not of bytes, is what a page
-// costs. The history is a ring on chip.
+// costs. The history is a ring on chip. Steps of Snappy are the iterations of one loop; those of a
+// piece of LZ4 are a loop of their own, behind the parsing of its lengths.
 #pragma once
 
 #include "bit_window.hpp"
@@ -33,12 +34,6 @@ struct page_reader {
     return window.held >= 8 * bytes;
   }
 
-  /// Fills the window with what there is of `bytes` (<= 8), and shows it, the first byte lowest.
-  NS_HOT uint64_t look(byte_stream& in, uint32_t bytes) {
-    fill(in, bytes);
-    return window.low;
-  }
-
   /// Takes `bytes` (<= 8) that `fill` has promised.
   uint64_t take(uint32_t bytes) { return window.take(8 * bytes); }
 
@@ -52,10 +47,13 @@ struct page_reader {
   }
 };
 
-/// The whole words that a page has written, in a ring of 64 KiB.
+/// The whole words that a page has written, in a ring of 64 KiB. A word that was put into the memory
+/// can be read from it some iterations later, so the latest are in registers too.
 struct page_history {
   static constexpr uint32_t WORDS = SNAPPY_DISTANCE_MAX / 8;
+  static constexpr uint32_t RECENT = 4;
   uint64_t ring[WORDS];
+  hls::vector<uint64_t, RECENT> recent;
 };
 
 /// The end of a page as written so far, with the word that is not yet whole.
@@ -70,7 +68,10 @@ struct page_end {
 
   /// Word `index` of the page; only the latest 64 KiB are there.
   uint64_t word(const page_history& history, uint32_t index) const {
-    return index == words_written ? hold : history.ring[index % page_history::WORDS];
+    if (index == words_written) return hold;
+    const bool is_recent = words_written - index <= page_history::RECENT;
+    return is_recent ? history.recent[index % page_history::RECENT]
+                     : history.ring[index % page_history::WORDS];
   }
 
   /// Appends `count` (1 to 8) bytes, and sends the word that they complete.
@@ -81,6 +82,7 @@ struct page_end {
     hold = merged;
     if (held < 8) return;
     history.ring[words_written % page_history::WORDS] = merged;
+    history.recent[words_written % page_history::RECENT] = merged;
     out.write(byte_token{merged, 8, false});
     words_written++;
     held -= 8;
@@ -146,6 +148,7 @@ NS_HOT bool write_piece(byte_stream& in, const page_piece& piece, codec_state& a
 TOKENS:
   while (left >= 8) {
 #pragma HLS PIPELINE II = 1
+#pragma HLS DEPENDENCE variable = history.ring type = inter dependent = false
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 8192
     if (!write_some(in, piece.distance, 8, at, history, out)) return false;
     left -= 8;

@@ -27,12 +27,10 @@ struct snappy_tags {
 };
 static constexpr snappy_tags SNAPPY_TAGS{};
 
-/// The most bytes of an element before its literal.
-static constexpr uint32_t SNAPPY_ELEMENT_BYTES = 5;
-
-/// Reads an element's tag and what belongs to it.
-NS_HOT bool read_element(byte_stream& in, page_reader& reader, page_piece& element) {
-  const uint64_t ahead = reader.look(in, SNAPPY_ELEMENT_BYTES);
+/// Reads an element's tag and what belongs to it, out of a window with as much of the page as there
+/// is of 8 bytes.
+NS_HOT bool read_element(page_reader& reader, page_piece& element) {
+  const uint64_t ahead = reader.window.low;
   const uint32_t tag = ahead & 0xff;
   const uint32_t extra = SNAPPY_TAGS.extra[tag];
   if (reader.window.held < 8 * (1 + extra)) return false;
@@ -43,6 +41,32 @@ NS_HOT bool read_element(byte_stream& in, page_reader& reader, page_piece& eleme
   element.distance = is_literal ? 0 : SNAPPY_TAGS.distance[tag] + number;
   // A copy comes from somewhere; a length of 2^32 does not fit its field, it is no page of ours.
   return is_literal ? element.length != 0 : element.distance != 0;
+}
+
+/// Whether an element is one that a page of which so much was written may have.
+inline uint32_t check_element(const page_piece& element, uint32_t written, uint32_t whole) {
+  if (element.length > whole - written || element.distance > written) return STATUS_CORRUPT;
+  return element.distance > SNAPPY_DISTANCE_MAX ? STATUS_SNAPPY_DISTANCE : STATUS_OK;
+}
+
+/// Writes the next bytes of an element: 8, or what is left of it, or what the window has of a
+/// literal. Gives how many, none when the page ends before.
+NS_HOT uint32_t write_bytes(page_piece& element, codec_state& at, page_history& history,
+                            byte_stream& out) {
+  uint32_t count = element.length < 8 ? element.length : 8;
+  uint64_t bytes;
+  if (element.distance == 0) {
+    const uint32_t there = at.reader.window.held / 8;
+    count = there < count ? there : count;
+    if (count == 0) return 0;
+    bytes = at.reader.take(count);
+  } else {
+    bytes = at.end.get(history, element.distance, count);
+  }
+  at.end.append(history, bytes, count, out);
+  at.tokens++;
+  element.length -= count;
+  return count;
 }
 
 /// Reads the size that a Snappy page begins with; false when it is not that of the page's header.
@@ -68,19 +92,23 @@ inline uint32_t unpack_snappy(byte_stream& in, const packed_sizes& sizes, codec_
   codec_state at = state;
   uint32_t status = read_size(in, at.reader, sizes) ? STATUS_OK : STATUS_CORRUPT;
   uint32_t written = 0;
+  page_piece element = {0, 0};
+  // An iteration begins an element if none is under way, and writes up to 8 bytes of it.
 ELEMENTS:
   while (written < sizes.whole && status == STATUS_OK) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 65536
-    page_piece element;
-    if (!read_element(in, at.reader, element) || element.length > sizes.whole - written ||
-        element.distance > written) {
-      status = STATUS_CORRUPT;
-    } else if (element.distance > SNAPPY_DISTANCE_MAX) {
-      status = STATUS_SNAPPY_DISTANCE;
-    } else if (!write_piece(in, element, at, history, out)) {
-      status = STATUS_CORRUPT;
+#pragma HLS PIPELINE II = 1
+#pragma HLS DEPENDENCE variable = history.ring type = inter dependent = false
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1048576
+    at.reader.fill(in, 8);
+    if (element.length == 0) {
+      status = read_element(at.reader, element) ? check_element(element, written, sizes.whole)
+                                                : static_cast<uint32_t>(STATUS_CORRUPT);
     }
-    written += element.length;
+    if (status == STATUS_OK) {
+      const uint32_t some = write_bytes(element, at, history, out);
+      written += some;
+      if (some == 0) status = STATUS_CORRUPT;
+    }
   }
   // Bytes behind the last element belong to no page.
   if (status == STATUS_OK && at.reader.fill(in, 1)) status = STATUS_CORRUPT;
