@@ -73,9 +73,10 @@ module snappy_parser #(
   logic [5:3][15:0] pair_q;
   // The end of a step that begins at a byte; whether a literal goes on behind it; whether the size
   // of that stands in bytes of its own; where in a word that literal ends.
-  logic [5:4][39:0] end_q;
-  logic [5:4][7:0] goes_on_q, is_long_q;
+  logic [5:4][4:0][7:0] end_q;
+  logic [5:3][7:0] goes_on_q, is_long_q;
   logic [5:4][31:0] rest_q;
+  logic [5:4][7:0] is_beyond_q;
 
   // Bytes of a copy's tag and distance.
   function automatic logic [2:0] header_bytes(input logic [1:0] kind);
@@ -87,21 +88,57 @@ module snappy_parser #(
     endcase
   endfunction
 
-  logic shift, can_shift;
-  assign can_shift = word_valid_i || !valid_q[0] || last_q[0];
-  assign word_ready_o = shift;
+  // A sum of small numbers as plain logic, which is less deep than a chain of carries.
+  function automatic logic [4:0] sum_of(input logic [4:0] a, input logic [4:0] b,
+                                        input logic [4:0] c);
+    logic [4:0] partial, carries;
+    logic carry;
+    partial = a ^ b ^ c;
+    carries = {(a[3:0] & b[3:0]) | (a[3:0] & c[3:0]) | (b[3:0] & c[3:0]), 1'b0};
+    carry = 1'b0;
+    for (int i = 0; i < 5; i++) begin
+      sum_of[i] = partial[i] ^ carries[i] ^ carry;
+      carry = (partial[i] & carries[i]) | (partial[i] & carry) | (carries[i] & carry);
+    end
+  endfunction
+
+  // The word that comes next.
+  logic shift, can_shift, word_valid, word_last;
+  logic [63:0] word_data;
+  logic [3:0] word_count;
+  skid_buffer #(.WIDTH(69)) i_next (
+    .clk_i,
+    .rst_ni,
+    .valid_i(word_valid_i),
+    .ready_o(word_ready_o),
+    .data_i({word_last_i, word_count_i, word_data_i}),
+    .valid_o(word_valid),
+    .ready_i(shift),
+    .data_o({word_last, word_count, word_data})
+  );
+  assign can_shift = word_valid || !valid_q[0] || last_q[0];
+
+  // The bytes from place 3 on, of which the first are no part of a literal's length.
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [95:0] ahead_3;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [15:0] length_bytes_q;
+  assign ahead_3 = {data_q[2][31:0], data_q[3]};
 
   // Place 1 to 2: kinds. Place 2 to 3: the kind behind a literal, which begins up to nine bytes on.
   logic [7:0] there_in;
   logic [15:0] kind_0, pair_2;
   logic there_1, there_0;
-  logic [39:0] end_3;
-  logic [7:0] goes_on_3, is_long_3;
-  logic [31:0] rest_3;
+  logic [7:0] is_long_2, goes_on_2;
+  logic [31:0] bytes_2, bytes_q, rest_3;
+  logic [15:0] length_bytes_2;
+  logic [23:0] begin_2, begin_q, over_2, over_q;
+  logic [4:0][7:0] end_3;
+  logic [7:0] is_beyond_3;
   assign there_1 = !last_q[2];
   assign there_0 = !last_q[2] && !last_q[1];
   for (genvar i = 0; i < 8; i++) begin : gen_byte
-    assign there_in[i] = 4'(i) < word_count_i;
+    assign there_in[i] = 4'(i) < word_count;
     assign kind_0[2*i +: 2] = there_q[0][i] ? data_q[0][8*i +: 2] : 2'd0;
 
     // The kinds of the bytes from the second behind this one on.
@@ -119,49 +156,66 @@ module snappy_parser #(
     assign pair_2[2*i +: 2] = data_q[2][8*i+5 +: 3] == 3'd0 && data_q[2][8*i +: 2] == 2'd0
                                 ? behind[2*data_q[2][8*i+2 +: 3] +: 2] : 2'd0;
 
-    // Place 3 to 4: ends.
+    // What the byte as a tag says by itself: bytes to the end of the step; whether its literal goes
+    // on behind that; where the rest of that begins, and how much is left over of eight bytes.
     logic [7:0] tag;
-    logic [2:0] low_of_next, extra, begin_of_rest;
     logic [1:0] kind;
-    assign tag = data_q[3][8*i +: 8];
+    logic [2:0] extra, low_of_next;
+    assign tag = data_q[2][8*i +: 8];
     assign kind = tag[1:0];
     if (i < 7) begin : gen_next_byte
-      assign low_of_next = data_q[3][8*(i+1) +: 3];
+      assign low_of_next = data_q[2][8*(i+1) +: 3];
     end else begin : gen_byte_of_next
-      assign low_of_next = data_q[2][2:0];
+      assign low_of_next = data_q[1][2:0];
     end
-    assign is_long_3[i] = kind == 2'd0 && tag[7:4] == 4'hf;
-    assign goes_on_3[i] = kind == 2'd0 && tag[7:5] != 3'd0;
-    // Bytes of a long literal's length.
-    assign extra = {1'b0, tag[3:2]} + 3'd1;
+    // Bytes of a long literal's length, one less.
+    assign is_long_2[i] = kind == 2'd0 && tag[7:4] == 4'hf;
+    assign goes_on_2[i] = kind == 2'd0 && tag[7:5] != 3'd0;
+    assign extra = is_long_2[i] ? {1'b0, tag[3:2]} + 3'd1 : 3'd0;
     always_comb begin
-      if (kind != 2'd0) end_3[5*i +: 5] = 5'(i) + {2'd0, header_bytes(kind)};
-      else if (is_long_3[i]) end_3[5*i +: 5] = 5'(i + 1) + {2'd0, extra};
-      else if (goes_on_3[i]) end_3[5*i +: 5] = 5'(i + 9);
-      else begin
-        end_3[5*i +: 5] = 5'(i + 2) + {2'd0, tag[4:2]} + {2'd0, header_bytes(pair_q[3][2*i +: 2])};
-      end
-      begin_of_rest = is_long_3[i] ? 3'(i + 1) + extra : 3'(i + 1);
-      rest_3[4*i +: 4] = {1'b0, begin_of_rest} + {1'b0, is_long_3[i] ? low_of_next : tag[4:2]} +
-                         4'd1;
+      if (kind != 2'd0) bytes_2[4*i +: 4] = {1'b0, header_bytes(kind)};
+      else if (is_long_2[i]) bytes_2[4*i +: 4] = {1'b0, extra} + 4'd1;
+      else if (goes_on_2[i]) bytes_2[4*i +: 4] = 4'd9;
+      else bytes_2[4*i +: 4] = {1'b0, tag[4:2]} + 4'd2;
     end
+    assign length_bytes_2[2*i +: 2] = tag[3:2];
+    assign begin_2[3*i +: 3] = 3'(i + 1) + extra;
+    assign over_2[3*i +: 3] = is_long_2[i] ? low_of_next : tag[4:2];
+
+    // Place 3 to 4: ends.
+    logic [4:0] sum;
+    assign sum = sum_of(5'(i), {1'b0, bytes_q[4*i +: 4]},
+                        {2'd0, header_bytes(pair_q[3][2*i +: 2])});
+    for (genvar j = 0; j < 5; j++) begin : gen_bit
+      assign end_3[j][i] = sum[j];
+    end
+    // Whether a length that stands in bytes of its own is 2048 or more.
+    assign is_beyond_3[i] = (length_bytes_q[2*i +: 2] != 2'd0 && ahead_3[8*(i+2)+3 +: 5] != 5'd0) ||
+                            (length_bytes_q[2*i+1] && ahead_3[8*(i+3) +: 8] != 8'd0) ||
+                            (length_bytes_q[2*i +: 2] == 2'd3 && ahead_3[8*(i+4) +: 8] != 8'd0);
+    assign rest_3[4*i +: 4] = 4'(sum_of({2'd0, begin_q[3*i +: 3]}, {2'd0, over_q[3*i +: 3]}, 5'd1));
   end
 
   always_ff @(posedge clk_i) begin
     if (shift) begin
-      data_q <= {data_q[4:0], word_data_i};
-      count_q <= {count_q[4:0], word_count_i};
-      last_q <= {last_q[4:0], word_last_i};
+      data_q <= {data_q[4:0], word_data};
+      count_q <= {count_q[4:0], word_count};
+      last_q <= {last_q[4:0], word_last};
       there_q <= {there_q[4:0], there_in};
       kind_q <= {kind_q[4:1], kind_0};
       pair_q <= {pair_q[4:3], pair_2};
       end_q <= {end_q[4], end_3};
-      goes_on_q <= {goes_on_q[4], goes_on_3};
-      is_long_q <= {is_long_q[4], is_long_3};
+      goes_on_q <= {goes_on_q[4:3], goes_on_2};
+      is_long_q <= {is_long_q[4:3], is_long_2};
+      bytes_q <= bytes_2;
+      begin_q <= begin_2;
+      over_q <= over_2;
+      length_bytes_q <= length_bytes_2;
+      is_beyond_q <= {is_beyond_q[4], is_beyond_3};
       rest_q <= {rest_q[4], rest_3};
     end
     if (!rst_ni) valid_q <= '0;
-    else if (shift) valid_q <= {valid_q[4:0], word_valid_i};
+    else if (shift) valid_q <= {valid_q[4:0], word_valid};
   end
 
   // The loop. The words of a long literal that are still to come are counted in two parts: the
@@ -173,6 +227,8 @@ module snappy_parser #(
   logic [7:0] words_low_q;
   logic [20:0] words_high_q;
   logic words_beyond_q, borrow_q;
+  // Whether there are any.
+  logic is_more_q;
 
   logic can_step, at_end, jumps, in_element, in_literal, is_whole, is_rest, is_last;
   logic room_q;
@@ -184,8 +240,8 @@ module snappy_parser #(
   assign jumps = at_q[3];
   assign in_element = state_q == ELEMENTS;
   assign in_literal = state_q == LITERAL;
-  assign is_whole = in_literal && (words_low_q != 8'd0 || words_beyond_q);
-  assign is_rest = in_literal && !(words_low_q != 8'd0 || words_beyond_q);
+  assign is_whole = in_literal && is_more_q;
+  assign is_rest = in_literal && !is_more_q;
 
   // The ends of the steps that there may be.
   logic [31:0] kinds;
@@ -193,8 +249,9 @@ module snappy_parser #(
   logic [4:0] end_of_element, end_of_rest, step_end;
   assign kinds = {is_last ? 16'd0 : kind_q[4], kind_q[5]};
   assign kind_behind = kinds[2*rest_end_q +: 2];
-  assign end_of_element = end_q[5][5*at +: 5];
-  assign end_of_rest = {1'b0, rest_end_q} + {2'd0, header_bytes(kind_behind)};
+  assign end_of_element = {end_q[5][4][at], end_q[5][3][at], end_q[5][2][at], end_q[5][1][at],
+                           end_q[5][0][at]};
+  assign end_of_rest = sum_of({1'b0, rest_end_q}, {2'd0, header_bytes(kind_behind)}, 5'd0);
   always_comb begin
     if (in_element) step_end = end_of_element;
     else if (is_whole) step_end = {2'b01, at};
@@ -217,9 +274,14 @@ module snappy_parser #(
   assign ends = can_step && ((state_q == SKIPPING && is_last) ||
                              ((in_element || in_literal) && at_end));
   assign steps = can_step && (in_element || in_literal) && !at_end && !jumps;
-  assign moves_on = ends || (can_step && state_q == SKIPPING) ||
-                    (can_step && (in_element || in_literal) && !is_last &&
-                     (jumps || step_end[4] || step_end[3]));
+  // Whether the step goes beyond its word, as all whole words of a literal do.
+  logic crosses;
+  always_comb begin
+    if (in_element) crosses = end_q[5][4][at] || end_q[5][3][at];
+    else crosses = is_more_q || end_of_rest[4] || end_of_rest[3];
+  end
+  assign moves_on = can_step && (state_q == SKIPPING ||
+                                 (state_q != SIZE && (is_last ? at_end : jumps || crosses)));
   assign shift = can_shift && (!valid_q[5] || moves_on);
   assign page_ready_o = begins || closes;
 
@@ -246,18 +308,24 @@ module snappy_parser #(
 
   // Steps behind this module.
   logic [ROOM_BITS-1:0] behind_q, behind_d;
-  assign behind_d = behind_q + ROOM_BITS'(begins || ends || closes || steps) - ROOM_BITS'(done_i);
+  logic step_q;
+  assign behind_d = behind_q + ROOM_BITS'(step_q) - ROOM_BITS'(done_i);
 
   always_ff @(posedge clk_i) begin
     if (steps && in_element) begin
       rest_end_q <= rest_q[5][4*at +: 4];
       words_low_q <= is_long_q[5][at] ? masked[10:3] : {5'd0, tag_here[7:5] - 3'd1};
       words_high_q <= masked[31:11];
-      words_beyond_q <= is_long_q[5][at] && masked[31:11] != '0;
+      words_beyond_q <= is_long_q[5][at] && is_beyond_q[5][at];
+      is_more_q <= is_long_q[5][at] ? masked[10:3] != 8'd0 || is_beyond_q[5][at]
+                                    : tag_here[7:5] != 3'd1;
       borrow_q <= 1'b0;
     end else begin
       borrow_q <= steps && is_whole && words_low_q == 8'd0;
-      if (steps && is_whole) words_low_q <= words_low_q - 8'd1;
+      if (steps && is_whole) begin
+        words_low_q <= words_low_q - 8'd1;
+        is_more_q <= words_low_q != 8'd1 || words_beyond_q;
+      end
       if (borrow_q) words_high_q <= words_high_q - 21'd1;
       // Until then it says what it said when the words were counted down to none.
       if (words_low_q == 8'd128) words_beyond_q <= words_high_q != '0;
@@ -269,7 +337,8 @@ module snappy_parser #(
       room_q <= 1'b0;
     end else begin
       behind_q <= behind_d;
-      room_q <= behind_d != ROOM_BITS'(ROOM);
+      // One more may be in this cycle's registers.
+      room_q <= behind_d < ROOM_BITS'(ROOM - 1);
       if (begins) state_q <= page_is_empty_i ? SKIPPING : ELEMENTS;
       else if (ends) state_q <= SIZE;
       else if (steps && in_element && goes_on_q[5][at]) state_q <= LITERAL;
@@ -278,7 +347,6 @@ module snappy_parser #(
   end
 
   // The step, in registers.
-  logic step_q;
   always_ff @(posedge clk_i) begin
     step_q <= rst_ni && (begins || ends || closes || steps);
     window_o <= {data_q[3][39:0], data_q[4], data_q[5]};

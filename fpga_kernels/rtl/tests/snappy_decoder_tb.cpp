@@ -48,10 +48,10 @@ enum class cut { WHOLE, SHORT };
 typedef std::deque<rtl::token<out::BITS>> answer;
 
 /// Compares page by page.
-uint64_t compare_pages(const answer& got, const answer& expected) {
+uint64_t compare_pages(const job& what, const answer& got, const answer& expected) {
   size_t at = 0, page_first = 0, page_first_got = 0, at_got = 0;
   uint64_t compared = 0;
-  while (at < expected.size()) {
+  for (size_t page = 0; at < expected.size(); page++) {
     const auto is_end = [](const rtl::token<out::BITS>& token) {
       return rtl::get(token, out::ends()) != 0 || rtl::get(token, out::last()) != 0;
     };
@@ -62,6 +62,7 @@ uint64_t compare_pages(const answer& got, const answer& expected) {
                         rtl::get(expected[at], out::is_too_far()) != 0;
     const size_t count = at - page_first;
     const size_t count_got = at_got - page_first_got;
+    if (page < what.all.size() && 8 * count_got > what.all[page].whole) rtl::fail("more bytes than the page becomes");
     if (!failed && count != count_got) {
       rtl::fail("a page of %zu words instead of %zu", count_got, count);
     }
@@ -140,7 +141,7 @@ struct tester {
     const answer expected = load(what, tokens, seed);
     const uint64_t cycles_max = 20000 + 60 * (what.bytes_in() + expected.size());
     const uint64_t cycles = bench.run(how, seed, cycles_max);
-    vectors += compare_pages(bytes_out.take(), expected);
+    vectors += compare_pages(what, bytes_out.take(), expected);
     runs++;
     for (const auto& token : expected) {
       corrupt += rtl::get(token, out::is_corrupt());
@@ -309,10 +310,16 @@ void check_malformed(tester& test) {
           page_writer good = random_elements(chance, how, 1 + chance.below(100));
           const uint64_t written = good.whole.size();
           bytes_t& to = good.elements;
+          bool all_there = false;
           switch (chance.below(5)) {
-            case 0:
-              rtl::put_copy(to, 0, 1 + chance.below(64), chance.chance(50) ? 2 : 4);
+            case 0: {
+              // The page's size is right all the same.
+              const uint64_t count = 1 + chance.below(64);
+              rtl::put_copy(to, 0, count, chance.chance(50) ? 2 : 4);
+              good.whole.resize(written + count);
+              all_there = true;
               break;
+            }
             case 1:
               rtl::put_copy(to, written + 1 + chance.below(3), 1 + chance.below(64), 2);
               break;
@@ -327,7 +334,9 @@ void check_malformed(tester& test) {
               to.push_back(0xfc);
               rtl::put_number(to, chance.next(), 4);
           }
-          for (uint64_t more = chance.below(30); more > 0; more--) to.push_back(uint8_t(chance.next()));
+          for (uint64_t more = all_there ? 0 : chance.below(30); more > 0; more--) {
+            to.push_back(static_cast<uint8_t>(chance.next()));
+          }
           page = good.page();
           break;
         }
