@@ -6,11 +6,6 @@
 #include "scan/decompress.hpp"
 #include "snappy_decoder_ports.hpp"
 
-#ifndef __VITIS_HLS__
-// The stage runs as a cooperative thread between the two that feed it and take from it.
-#include "portable/dataflow.cpp"
-#endif
-
 using namespace snappy_decoder_ports;
 
 namespace {

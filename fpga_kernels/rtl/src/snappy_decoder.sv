@@ -172,7 +172,8 @@ module snappy_decoder #(
   );
   assign piece_taken = piece_valid && piece_ready;
 
-  logic room, part, part_ends, part_closes, part_repeats, part_is_far, part_is_corrupt, part_is_too_far;
+  logic room, part, part_ends, part_closes, part_repeats, part_is_far;
+  logic part_is_corrupt, part_is_too_far;
   logic [15:0] part_at, part_from;
   logic [63:0] part_literal;
   logic [3:0] part_literal_bytes;

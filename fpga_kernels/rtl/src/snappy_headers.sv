@@ -48,7 +48,8 @@ module snappy_headers (
   assign is_short = tag[7:5] == 3'd0;
   assign is_long = tag[7:4] == 4'hf;
 
-  // The size has seven bits in each byte; a byte's highest bit says that there are more. Each byte after the first is there if all before it say so.
+  // The size has seven bits in each byte; a byte's highest bit says that there are more. Each byte
+  // after the first is there if all before it say so.
   logic [4:0] more;
   logic [34:0] size;
   assign more = {&{window_i[39], window_i[31], window_i[23], window_i[15], window_i[7]},

@@ -100,7 +100,7 @@ module snappy_history (
   logic at_odd_4q, ends_4q, closes_4q, part_4q;
   logic [1:0] words_1q, words_4q, write_4q;
   logic [11:0] even_to_1q, odd_to_1q, even_to_4q, odd_to_4q;
-  logic part_1q, ends_1q, closes_1q, at_odd_1q;
+  logic part_1q, part_2q, part_3q, ends_1q, closes_1q, at_odd_1q;
   logic [1:0] write_1q;
   logic [NEAR_BITS-1:0] near_even_at, near_odd_at;
   /* verilator lint_off UNUSEDSIGNAL */
@@ -113,7 +113,7 @@ module snappy_history (
     assign rotated[8*i +: 8] = literal_1q[8*place +: 8];
   end
   always_ff @(posedge clk_i) begin
-    part_1q <= part_i && rst_ni;
+    {part_4q, part_3q, part_2q, part_1q} <= {part_3q, part_2q, part_1q, part_i} & {4{rst_ni}};
     ends_1q <= ends_i;
     closes_1q <= closes_i;
     held_1q <= at_i[2:0];
@@ -126,12 +126,10 @@ module snappy_history (
     write_1q <= at_i[3] ? {sum[4:3] != 2'd0, sum[4]} : {sum[4], sum[4:3] != 2'd0};
     if (!part_i) write_1q <= 2'd0;
   end
-  delay #(.WIDTH(35), .CYCLES(3)) i_where (
+  delay #(.WIDTH(34), .CYCLES(3)) i_where (
     .clk_i,
-    .data_i({part_1q, ends_1q, closes_1q, held_1q, at_odd_1q, words_1q, write_1q, even_to_1q,
-             odd_to_1q}),
-    .data_o({part_4q, ends_4q, closes_4q, held_4q, at_odd_4q, words_4q, write_4q, even_to_4q,
-             odd_to_4q})
+    .data_i({ends_1q, closes_1q, held_1q, at_odd_1q, words_1q, write_1q, even_to_1q, odd_to_1q}),
+    .data_o({ends_4q, closes_4q, held_4q, at_odd_4q, words_4q, write_4q, even_to_4q, odd_to_4q})
   );
   delay #(.WIDTH(64), .CYCLES(2)) i_literal (.clk_i, .data_i(literal_2q), .data_o(literal_4q));
   delay #(.WIDTH(2 * NEAR_BITS), .CYCLES(3)) i_near_at (

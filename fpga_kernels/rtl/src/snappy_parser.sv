@@ -44,8 +44,8 @@ module snappy_parser #(
   output logic [167:0] window_o,
   output logic [2:0]   at_o,
   output logic [4:0]   end_o,
-  // What it is: the size of a page, the end of a page, both of these for the end of the chunk; eight
-  // bytes of a literal, the rest of one up to `rest_end_o`; if none of these, an element.
+  // What it is: the size of a page, the end of a page, both of these for the end of the chunk;
+  // eight bytes of a literal, the rest of one up to `rest_end_o`; if none of these, an element.
   output logic         begins_o,
   output logic         ends_o,
   output logic         is_whole_o,

@@ -62,7 +62,9 @@ uint64_t compare_pages(const job& what, const answer& got, const answer& expecte
                         rtl::get(expected[at], out::is_too_far()) != 0;
     const size_t count = at - page_first;
     const size_t count_got = at_got - page_first_got;
-    if (page < what.all.size() && 8 * count_got > what.all[page].whole) rtl::fail("more bytes than the page becomes");
+    if (page < what.all.size() && 8 * count_got > what.all[page].whole) {
+      rtl::fail("more bytes than the page becomes");
+    }
     if (!failed && count != count_got) {
       rtl::fail("a page of %zu words instead of %zu", count_got, count);
     }
@@ -217,13 +219,17 @@ constexpr taste TASTES[] = {
     {50, 8, 12, 600, false},     {60, 12, 20, 280, true},
 };
 
+const taste& any_taste(dice& chance) {
+  return TASTES[chance.below(sizeof(TASTES) / sizeof(TASTES[0]))];
+}
+
 void check_random(tester& test) {
   for (uint64_t seed = 0; seed < 240; seed++) {
     dice chance(seed);
     job made;
     const uint64_t page_count = 1 + chance.below(4);
     for (uint64_t i = 0; i < page_count; i++) {
-      const taste& how = TASTES[chance.below(sizeof(TASTES) / sizeof(TASTES[0]))];
+      const taste& how = any_taste(chance);
       const uint64_t bytes = seed % 40 == 0 ? 140000 : 1 + chance.below(3000);
       made.all.push_back(random_elements(chance, how, bytes).page());
     }
@@ -283,81 +289,85 @@ void check_every_place(tester& test) {
   test.check(literals, rtl::pace::RANDOM, cut::SHORT, 3);
 }
 
-/// Pages that are not what they are said to be.
+/// A page with an element that is wrong by itself, somewhere behind a good start.
+stored_page wrong_element(dice& chance, const taste& how) {
+  page_writer good = random_elements(chance, how, 1 + chance.below(100));
+  const uint64_t written = good.whole.size();
+  const uint64_t count = 1 + chance.below(64);
+  bytes_t& to = good.elements;
+  switch (chance.below(5)) {
+    case 0:
+      rtl::put_copy(to, 0, count, chance.chance(50) ? 2 : 4);
+      // The page's size is right all the same.
+      good.whole.resize(written + count);
+      return good.page();
+    case 1:
+      rtl::put_copy(to, written + 1 + chance.below(3), count, 2);
+      break;
+    case 2:
+      rtl::put_copy(to, 0x80000000u | chance.next(), count, 4);
+      break;
+    case 3:
+      to.push_back(0xfc);
+      rtl::put_number(to, 0xffffffffu, 4);
+      break;
+    default:
+      to.push_back(0xfc);
+      rtl::put_number(to, chance.next(), 4);
+  }
+  for (uint64_t more = chance.below(30); more > 0; more--) {
+    to.push_back(static_cast<uint8_t>(chance.next()));
+  }
+  return good.page();
+}
+
+/// A page of any bytes.
+stored_page noise(dice& chance) {
+  bytes_t bytes;
+  for (uint64_t more = chance.below(60); more > 0; more--) {
+    bytes.push_back(static_cast<uint8_t>(chance.next()));
+  }
+  return page_of(bytes, bytes.empty() ? chance.below(2) : bytes[0]);
+}
+
+/// A page that is empty, with a size in more bytes than it needs, or in too many.
+stored_page long_size(dice& chance) {
+  bytes_t bytes(chance.below(7), 0x80);
+  if (chance.chance(50)) bytes.push_back(0);
+  return page_of(bytes, 0);
+}
+
+/// A page that is not what it is said to be.
+stored_page malformed(dice& chance, const taste& how) {
+  stored_page page = random_elements(chance, how, 1 + chance.below(400)).page();
+  switch (chance.below(7)) {
+    case 0:
+      page.bytes.resize(chance.below(page.bytes.size() + 1));
+      return page;
+    case 1:
+      page.bytes[chance.below(page.bytes.size())] ^= static_cast<uint8_t>(1 + chance.below(255));
+      return page;
+    case 2:
+      page.bytes.push_back(static_cast<uint8_t>(chance.next()));
+      return page;
+    case 3:
+      page.whole = static_cast<uint32_t>(chance.chance(50) ? page.whole + 1 - 2 * chance.below(2)
+                                                           : chance.next());
+      return page;
+    case 4:
+      return wrong_element(chance, how);
+    case 5:
+      return long_size(chance);
+    default:
+      return noise(chance);
+  }
+}
+
 void check_malformed(tester& test) {
   for (uint64_t seed = 0; seed < 300; seed++) {
     dice chance(5000 + seed);
     job made;
-    for (int i = 0; i < 6; i++) {
-      const taste& how = TASTES[chance.below(sizeof(TASTES) / sizeof(TASTES[0]))];
-      stored_page page = random_elements(chance, how, 1 + chance.below(400)).page();
-      switch (chance.below(7)) {
-        case 0:
-          page.bytes.resize(chance.below(page.bytes.size() + 1));
-          break;
-        case 1:
-          page.bytes[chance.below(page.bytes.size())] ^= uint8_t(1 + chance.below(255));
-          break;
-        case 2:
-          page.bytes.push_back(static_cast<uint8_t>(chance.next()));
-          break;
-        case 3:
-          page.whole = static_cast<uint32_t>(chance.chance(50) ? page.whole + 1 - 2 * chance.below(2)
-                                                               : chance.next());
-          break;
-        case 4: {
-          // An element that is wrong by itself, somewhere behind a good start.
-          page_writer good = random_elements(chance, how, 1 + chance.below(100));
-          const uint64_t written = good.whole.size();
-          bytes_t& to = good.elements;
-          bool all_there = false;
-          switch (chance.below(5)) {
-            case 0: {
-              // The page's size is right all the same.
-              const uint64_t count = 1 + chance.below(64);
-              rtl::put_copy(to, 0, count, chance.chance(50) ? 2 : 4);
-              good.whole.resize(written + count);
-              all_there = true;
-              break;
-            }
-            case 1:
-              rtl::put_copy(to, written + 1 + chance.below(3), 1 + chance.below(64), 2);
-              break;
-            case 2:
-              rtl::put_copy(to, 0x80000000u | chance.next(), 1 + chance.below(64), 4);
-              break;
-            case 3:
-              to.push_back(0xfc);
-              rtl::put_number(to, 0xffffffffu, 4);
-              break;
-            default:
-              to.push_back(0xfc);
-              rtl::put_number(to, chance.next(), 4);
-          }
-          for (uint64_t more = all_there ? 0 : chance.below(30); more > 0; more--) {
-            to.push_back(static_cast<uint8_t>(chance.next()));
-          }
-          page = good.page();
-          break;
-        }
-        case 5:
-          // The size in more bytes than it needs, or in too many.
-          page.bytes.clear();
-          for (uint64_t more = chance.below(7); more > 0; more--) page.bytes.push_back(0x80);
-          if (chance.chance(50)) page.bytes.push_back(0);
-          page.whole = 0;
-          page.stored = static_cast<uint32_t>(page.bytes.size());
-          break;
-        default:
-          page.bytes.clear();
-          for (uint64_t more = chance.below(60); more > 0; more--) {
-            page.bytes.push_back(uint8_t(chance.next()));
-          }
-          page.stored = static_cast<uint32_t>(page.bytes.size());
-          page.whole = page.bytes.empty() ? chance.below(2) : page.bytes[0];
-      }
-      made.all.push_back(page);
-    }
+    for (int i = 0; i < 6; i++) made.all.push_back(malformed(chance, any_taste(chance)));
     test.check(made, rtl::PACES[seed % 3], chance.chance(50) ? cut::WHOLE : cut::SHORT, seed);
   }
 }
@@ -433,7 +443,7 @@ void measure_pages(tester& test, const char* name, const std::vector<stored_page
   job made;
   made.all = all;
   const uint64_t cycles = test.check(made, rtl::pace::FREE, cut::WHOLE, 9);
-  rtl::print({name, "byte of output", made.bytes_out(), made.bytes_in(), cycles});
+  rtl::print({name, "token of 8 bytes", (made.bytes_in() + 7) / 8, made.bytes_out(), cycles});
 }
 
 stored_page packed(const bytes_t& page) { return page_of(rtl::compress(page), page.size()); }
@@ -466,6 +476,9 @@ void measure(tester& test) {
     small.push_back(page.page());
   }
   measure_pages(test, "pages of eight bytes", small);
+  job smallest;
+  smallest.all.push_back(small.front());
+  rtl::print({"smallest run", "run", 1, 8, test.check(smallest, rtl::pace::FREE, cut::WHOLE, 9)});
 }
 
 /// A short run for a waveform.
