@@ -57,9 +57,8 @@ module fold_stage #(
     assign is_same[row] = operand[row] == state[row];
     always_comb begin
       replaces[row] = replaces_i[row];
-      if (is_equal_i[row]) begin
-        replaces[row] = is_greatest_i ? sum[row][16] && !is_same[row] : !sum[row][16];
-      end
+      // Bits that are the same may replace each other: the next stage is told that they are.
+      if (is_equal_i[row]) replaces[row] = is_greatest_i == sum[row][16];
       writes[row] = clears_i || loads_i || (adds_i[row] && (!is_order || replaces[row]));
       if (clears_i) data[row] = 16'd0;
       else data[row] = is_order || loads_i ? bits_i[row] : sum[row][15:0];
