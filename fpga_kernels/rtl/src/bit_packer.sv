@@ -26,19 +26,21 @@ module bit_packer (
   output logic [6:0]   count_o
 );
   // Stages 1 to 3: the bits of kept rows.
-  logic [23:0] from;
+  logic [23:0] behind;
   logic [3:0] kept_2, kept_3q;
   logic [7:0] bits_2, moved, moved_3q;
   logic [4:0] column_2, column_3q;
   logic ends_2, forgets_2, ends_3q, forgets_3q;
-  row_places i_places (.clk_i, .keep_i, .from_o(from), .count_o(kept_2));
+  row_places i_places (.clk_i, .keep_i, .behind_o(behind), .count_o(kept_2));
   delay #(.WIDTH(15), .CYCLES(2)) i_bits (
     .clk_i,
     .data_i({forgets_i, ends_i, column_i, bits_i}),
     .data_o({forgets_2, ends_2, column_2, bits_2})
   );
   for (genvar place = 0; place < 8; place++) begin : gen_place
-    assign moved[place] = bits_2[from[3*place +: 3]];
+    logic [7:0] from_here;
+    assign from_here = 8'(bits_2[7:place]);
+    assign moved[place] = from_here[behind[3*place +: 3]];
   end
   always_ff @(posedge clk_i) begin
     moved_3q <= moved;

@@ -40,7 +40,7 @@ module line_output #(
     .rst_ni,
     .valid_i(number_line_i || last_i),
     .ready_o(number_ready),
-    .data_i({last_i, number_i & {WIDTH{!last_i}}}),
+    .data_i({last_i, number_i}),
     .valid_o(number_valid),
     .ready_i(take && !bits_valid),
     .data_o({is_last, number})
@@ -61,7 +61,8 @@ module line_output #(
   assign take = !valid_q || ready_i;
   always_ff @(posedge clk_i) begin
     if (take) begin
-      data_q <= bits_valid ? bits : number;
+      if (is_last && !bits_valid) data_q <= '0;
+      else data_q <= bits_valid ? bits : number;
       has_bits_q <= bits_valid;
       last_q <= is_last && !bits_valid;
     end

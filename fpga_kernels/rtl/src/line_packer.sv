@@ -47,10 +47,10 @@ module line_packer (
     logic is_whole;
     logic ends;
     logic leaves;
-    logic none;
   } place_t;
   place_t place_1q, place_2q, place_3q;
-  logic [511:0] bytes_1q, bytes_2q, bytes_3q, rotated_1, rotated_2;
+  logic [511:0] bytes_1q, bytes_2q, bytes_3q;
+  logic [511:0] rotated_0, rotated_1, rotated_2;
   always_ff @(posedge clk_i) begin
     place_1q.column <= column_i;
     place_1q.number <= number;
@@ -59,7 +59,6 @@ module line_packer (
     place_1q.is_whole <= sum[6];
     place_1q.ends <= ends_i;
     place_1q.leaves <= (ends_i && offset != 6'd0 && !forgets_i) || sum[6];
-    place_1q.none <= count_i == 7'd0;
     bytes_1q <= bytes_i;
     place_2q <= place_1q;
     place_3q <= place_2q;
@@ -67,25 +66,28 @@ module line_packer (
     bytes_3q <= rotated_2;
   end
 
-  // Stages 2 and 3: the bytes rotate, by up to 15 and by sixteens. Lanes are compared with where
-  // the bytes begin and end.
+  // Stages 2 and 3: the bytes rotate, by up to 3, by fours, and by sixteens. Lanes are compared with
+  // where the bytes begin and end.
   logic [63:0] behind_2q, before_2q, own_3q, held_3q;
   always_ff @(posedge clk_i) begin
     behind_2q <= ~64'd0 << place_1q.offset;
     before_2q <= ~(~64'd0 << place_1q.ends_at);
   end
   for (genvar lane = 0; lane < 64; lane++) begin : gen_lane
-    logic [3:0] low;
-    logic [5:0] from_low, from_high;
-    assign low = place_1q.offset[3:0];
-    assign from_low = 6'(lane) - {2'd0, low};
-    assign from_high = {2'(lane / 16) - place_2q.offset[5:4], 4'(lane % 16)};
-    assign rotated_1[8*lane +: 8] = bytes_1q[8*from_low +: 8];
-    assign rotated_2[8*lane +: 8] = bytes_2q[8*from_high +: 8];
+    // The four lanes that a lane's byte may come from.
+    logic [31:0] by_one, by_four, by_sixteen;
+    for (genvar i = 0; i < 4; i++) begin : gen_from
+      assign by_one[8*i +: 8] = bytes_1q[8*((lane+64-i)%64) +: 8];
+      assign by_four[8*i +: 8] = rotated_0[8*((lane+64-4*i)%64) +: 8];
+      assign by_sixteen[8*i +: 8] = bytes_2q[8*((lane+64-16*i)%64) +: 8];
+    end
+    assign rotated_0[8*lane +: 8] = by_one[8*place_1q.offset[1:0] +: 8];
+    assign rotated_1[8*lane +: 8] = by_four[8*place_1q.offset[3:2] +: 8];
+    assign rotated_2[8*lane +: 8] = by_sixteen[8*place_2q.offset[5:4] +: 8];
     always_ff @(posedge clk_i) begin
       // Lanes that the bytes go to, and lanes of the line that waited.
-      own_3q[lane] <= !place_2q.none && (place_2q.is_whole ? behind_2q[lane] || before_2q[lane]
-                                                           : behind_2q[lane] && before_2q[lane]);
+      own_3q[lane] <= place_2q.is_whole ? behind_2q[lane] || before_2q[lane]
+                                         : behind_2q[lane] && before_2q[lane];
       held_3q[lane] <= !behind_2q[lane];
     end
   end
@@ -116,5 +118,5 @@ module line_packer (
   assign number_o = place_4q.number;
   assign count_o = place_4q.ends ? {1'b0, place_4q.offset} : 7'd64;
   logic unused_place;
-  assign unused_place = ^{place_4q.ends_at, place_4q.is_whole, place_4q.leaves, place_4q.none};
+  assign unused_place = ^{place_4q.ends_at, place_4q.is_whole, place_4q.leaves};
 endmodule

@@ -16,15 +16,16 @@ module row_compactor (
   output logic [6:0]   count_o
 );
   // Two cycles for the places.
-  logic [23:0] from;
+  logic [23:0] behind;
   logic [3:0] kept_2, kept_3q;
   logic [1:0] width_2, width_3q;
   logic [511:0] present_1q, number_2q, moved_3q;
-  row_places i_places (.clk_i, .keep_i, .from_o(from), .count_o(kept_2));
+  row_places i_places (.clk_i, .keep_i, .behind_o(behind), .count_o(kept_2));
   delay #(.WIDTH(2), .CYCLES(2)) i_width (.clk_i, .data_i(width_i), .data_o(width_2));
   always_ff @(posedge clk_i) begin
     for (int row = 0; row < 8; row++) begin
-      present_1q[64*row +: 64] <= number_i[64*row +: 64] & {64{valid_i[row]}};
+      if (valid_i[row]) present_1q[64*row +: 64] <= number_i[64*row +: 64];
+      else present_1q[64*row +: 64] <= 64'd0;
     end
     number_2q <= present_1q;
   end
@@ -32,7 +33,9 @@ module row_compactor (
   // One to move, one to pack.
   logic [511:0] moved;
   for (genvar place = 0; place < 8; place++) begin : gen_place
-    assign moved[64*place +: 64] = number_2q[64*from[3*place +: 3] +: 64];
+    logic [511:0] from_here;
+    assign from_here = 512'(number_2q[511:64*place]);
+    assign moved[64*place +: 64] = from_here[64*behind[3*place +: 3] +: 64];
   end
   logic [511:0] bytes_q;
   logic [6:0] count_q;

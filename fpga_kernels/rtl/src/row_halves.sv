@@ -56,24 +56,26 @@ module row_halves (
   );
 
   // The low halves that wait for the high ones; the second part that is to leave.
-  logic has_low_q, has_second_q, stops_q;
+  logic has_low_q, has_second_q, drops_q, stops_q;
   logic [511:0] low_q;
   logic [255:0] second_low_q, second_high_q;
   logic [3:0] second_keep_q, second_valid_q;
   logic [4:0] second_column_q;
-  // The token gives a first part; it is only kept.
-  logic gives, is_low, takes_low;
-  assign is_low = is_wide && !has_low_q && !last;
-  assign gives = valid && !is_low && !has_second_q && room_i && !stops_q;
-  assign takes_low = valid && is_low && room_i && !stops_q;
-  assign take = takes_low || gives;
+  // The token gives a first part; it is only kept; or it has high halves that nobody needs.
+  logic gives, takes_low, drops, may_take;
+  assign may_take = valid && room_i && !stops_q;
+  assign drops = may_take && drops_q;
+  assign takes_low = may_take && is_double && is_wide && !has_low_q && !drops_q && !last;
+  assign gives = may_take && !(is_double && is_wide && !has_low_q && !last) && !drops_q &&
+                 !has_second_q;
+  assign take = takes_low || gives || drops;
 
+  // Rows 0 to 3 or 4 to 7 of both halves.
   logic [511:0] low, high;
   always_comb begin
     low = has_low_q ? low_q : number;
-    high = number;
-    if (!has_low_q) begin
-      for (int row = 0; row < 8; row++) high[64*row +: 64] = {64{number[64*row+63]}};
+    for (int row = 0; row < 8; row++) begin
+      high[64*row +: 64] = has_low_q ? number[64*row +: 64] : {64{number[64*row+63]}};
     end
   end
 
@@ -108,7 +110,7 @@ module row_halves (
       keep_o <= twice(keep[3:0]);
       valid_o <= twice(valid_rows[3:0]);
     end else begin
-      number_o <= low;
+      number_o <= number;
       keep_o <= keep;
       valid_o <= valid_rows;
     end
@@ -118,9 +120,12 @@ module row_halves (
       part_q <= 1'b0;
       last_q <= 1'b0;
       stops_q <= 1'b1;
+      drops_q <= 1'b0;
     end else begin
       stops_q <= (gives && last) || (stops_q && !resumes_i);
-      if (take) has_low_q <= is_low;
+      if (take) has_low_q <= takes_low;
+      if (gives) drops_q <= is_wide && !is_double && !last;
+      else if (drops) drops_q <= 1'b0;
       if (gives) has_second_q <= is_double && !last;
       else if (room_i) has_second_q <= 1'b0;
       part_q <= (gives && !last) || (has_second_q && room_i);

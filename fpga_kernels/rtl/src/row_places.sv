@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says for each of eight places which of eight rows comes there when only kept rows stay.
+// Says for each of eight places which of eight rows comes there when only kept rows stay: how many
+// rows behind the place it is.
 //
 // Throughput: a word of rows a cycle; it never waits. Latency: 2 cycles. Reset: none.
 //
@@ -7,8 +8,7 @@
 module row_places (
   input  logic        clk_i,
   input  logic [7:0]  keep_i,
-  // Of each place a row.
-  output logic [23:0] from_o,
+  output logic [23:0] behind_o,
   // How many are kept.
   output logic [3:0]  count_o
 );
@@ -45,17 +45,17 @@ module row_places (
   end
   assign count_o = count_2q;
 
-  logic [23:0] from, from_q;
+  logic [23:0] behind, behind_q;
   for (genvar place = 0; place < 8; place++) begin : gen_place
     always_comb begin
-      from[3*place +: 3] = 3'd0;
+      behind[3*place +: 3] = 3'd0;
       for (int row = place; row < 8; row++) begin
         if (keep_1q[row] && before_1q[3*row +: 3] == 3'(place)) begin
-          from[3*place +: 3] = from[3*place +: 3] | 3'(row);
+          behind[3*place +: 3] = behind[3*place +: 3] | 3'(row - place);
         end
       end
     end
   end
-  always_ff @(posedge clk_i) from_q <= from;
-  assign from_o = from_q;
+  always_ff @(posedge clk_i) behind_q <= behind;
+  assign behind_o = behind_q;
 endmodule

@@ -266,7 +266,9 @@ std::vector<uint8_t> bytes_of(const std::deque<line_token>& all, int column, boo
     if (rtl::get(line, lines::last()) != 0) continue;
     if (rtl::get(line, lines::column()) != static_cast<uint64_t>(column)) continue;
     if ((rtl::get(line, lines::has_bits()) != 0) != has_bits) continue;
-    if (rtl::get(line, lines::number()) * LINE_BYTES != bytes.size()) rtl::fail("a line is missing");
+    if (rtl::get(line, lines::number()) * LINE_BYTES != bytes.size()) {
+      rtl::fail("a line is missing");
+    }
     for (uint64_t i = 0; i < rtl::get(line, lines::count()); i++) {
       bytes.push_back(
           static_cast<uint8_t>(rtl::get(line, lines::data().at(static_cast<int>(i), 8))));
