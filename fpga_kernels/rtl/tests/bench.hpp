@@ -389,10 +389,10 @@ inline void print(const figure& measured) {
       static_cast<unsigned long long>(measured.cycles));
 }
 
-/// Prints how many tokens were compared in how many runs: the last line of a bench.
-inline void print_vectors(uint64_t runs, uint64_t tokens) {
+/// Prints how many results were compared in how many runs: the last line of a bench.
+inline void print_vectors(uint64_t runs, uint64_t results) {
   std::printf("{\"runs\": %llu, \"vectors\": %llu}\n", static_cast<unsigned long long>(runs),
-              static_cast<unsigned long long>(tokens));
+              static_cast<unsigned long long>(results));
 }
 
 }  // namespace rtl
