@@ -33,7 +33,7 @@ START_LEVELS = {"RAMB": 3.0, "URAM": 3.0}
 
 FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?$")
 LUT = re.compile(r"LUT[1-6](_2)?$|INV$")
-LUT_RAM = re.compile(r"(SRL16E|SRLC16E|SRLC32E|RAM\d+(X\d+[SD]|M|M16)(_1|1D)?|RAM\d+X\d+[SD]?\w*)$")
+LUT_RAM = re.compile(r"(SRL16E|SRLC16E|SRLC32E|RAM\d+(M\d*|X\d+[SD]))(_1)?$")
 BLOCK_RAM = re.compile(r"RAMB(18|36)E[12]$")
 ULTRA_RAM = re.compile(r"URAM288(_BASE)?$")
 PLAIN = re.compile(r"(CARRY[48]|MUXF[789]|BUFG\w*|BUF|GND|VCC|DSP48E2)$")
@@ -48,7 +48,7 @@ def arguments():
     return parser.parse_args()
 
 
-def read(design, description, folder):
+def read(description, folder):
     """Reads the sources of a module and sets the parameters of the instance."""
     sources = " ".join(os.path.join(folder, "src", name) for name in description["sources"])
     yield f"read_verilog -sv {sources}"
@@ -84,10 +84,13 @@ def netlist(description, folder, log):
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "netlist.json")
         # A module that is there many times is mapped once, and the netlist is flattened behind.
-        early = "" if description.get("keeps_hierarchy", False) else " -flatten"
-        passes = list(read(None, description, folder))
+        once = " ".join(f"*{name}*" for name in description.get("mapped_once", []))
+        passes = list(read(description, folder))
         passes += [
-            f"synth_xilinx -family xcup -top {top} -noiopad -noclkbuf{early}",
+            f"hierarchy -check -top {top}",
+            *([f"setattr -mod -set keep_hierarchy 1 {once}"] if once else []),
+            f"synth_xilinx -family xcup -top {top} -noiopad -noclkbuf -flatten",
+            *([f"setattr -mod -unset keep_hierarchy {once}"] if once else []),
             "flatten",
             "delete t:$scopeinfo",
             "opt_clean",
@@ -101,7 +104,7 @@ def netlist(description, folder, log):
 def write_verilog(description, folder, path, log):
     """Writes a module as plain Verilog: black boxes of the HLS tool are in that language."""
     top = description["name"]
-    passes = list(read(None, description, folder))
+    passes = list(read(description, folder))
     passes += [
         f"hierarchy -check -top {top}",
         "proc",
@@ -139,11 +142,10 @@ def luts_of_memory(kind):
     """The LUTs that a cell of small memory takes."""
     if kind.startswith("SRL"):
         return 1
-    if re.match(r"RAM(32|64)M16", kind):
-        return 16 // 2
-    if re.match(r"RAM(32|64)M8", kind):
+    # These share a slice of eight LUTs, or half of one.
+    if re.match(r"RAM(32M16|64M8)", kind):
         return 8
-    if re.match(r"RAM(32|64)M$", kind):
+    if re.match(r"RAM(32|64)M", kind):
         return 4
     places = int(re.match(r"RAM(\d+)", kind)[1])
     copies = 2 if "D" in kind else 1

@@ -30,7 +30,7 @@ module fifo #(
 
   (* ram_style = "distributed" *) logic [WIDTH-1:0] memory [0:DEPTH-1];
   logic [PLACE_BITS-1:0] write_q, read_q;
-  logic [PLACE_BITS:0] held_q, held_d;
+  logic [PLACE_BITS:0] held_q, held_kept, held_less;
   logic ready_q, some_q, valid_q;
   logic [WIDTH-1:0] data_q;
   logic push, pop;
@@ -38,7 +38,9 @@ module fifo #(
   assign push = valid_i && ready_q;
   // `some_q` says that the memory holds a word.
   assign pop = some_q && (!valid_q || ready_i);
-  assign held_d = held_q + (PLACE_BITS + 1)'(push) - (PLACE_BITS + 1)'(pop);
+  // Both outcomes are made ready, for `ready_i` may come late in a cycle.
+  assign held_kept = held_q + (PLACE_BITS + 1)'(push);
+  assign held_less = held_q - (PLACE_BITS + 1)'(!push);
 
   always_ff @(posedge clk_i) begin
     if (push) memory[write_q] <= data_i;
@@ -52,10 +54,11 @@ module fifo #(
       valid_q <= 1'b0;
     end else begin
       write_q <= write_q + PLACE_BITS'(push);
-      read_q <= read_q + PLACE_BITS'(pop);
-      held_q <= held_d;
-      ready_q <= held_d != FULL;
-      some_q <= held_d != '0;
+      if (pop) read_q <= read_q + PLACE_BITS'(1);
+      held_q <= pop ? held_less : held_kept;
+      // A place that becomes free in this cycle is not counted yet.
+      ready_q <= held_kept != FULL;
+      some_q <= pop ? held_less != '0 : held_kept != '0;
       valid_q <= pop || (valid_q && !ready_i);
     end
   end

@@ -66,8 +66,8 @@ module line_packer (
     bytes_3q <= rotated_2;
   end
 
-  // Stages 2 and 3: the bytes rotate, by up to 3, by fours, and by sixteens. Lanes are compared with
-  // where the bytes begin and end.
+  // Stages 2 and 3: the bytes rotate, by up to 3, by fours, and by sixteens. Lanes are compared
+  // with where the bytes begin and end.
   logic [63:0] behind_2q, before_2q, own_3q, held_3q;
   always_ff @(posedge clk_i) begin
     behind_2q <= ~64'd0 << place_1q.offset;

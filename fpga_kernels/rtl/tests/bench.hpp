@@ -59,8 +59,10 @@ enum class pace {
   RANDOM,
   /// Each side waits nearly always.
   STALLED,
+  /// Input is always there, output nearly never has room.
+  BLOCKED,
 };
-static constexpr pace PACES[] = {pace::FREE, pace::RANDOM, pace::STALLED};
+static constexpr pace PACES[] = {pace::FREE, pace::RANDOM, pace::STALLED, pace::BLOCKED};
 
 /// Ends the program as failed.
 [[noreturn]] inline void fail(const char* format, ...) {
@@ -221,7 +223,8 @@ class bench {
 
   void step(pace how, bool is_run) {
     for (end* stream : streams_) stream->offer(how, chance_);
-    top_->ap_ce = how == pace::FREE || chance_.chance(how == pace::RANDOM ? 85 : 60);
+    const bool is_enabled = how == pace::FREE || how == pace::BLOCKED;
+    top_->ap_ce = is_enabled || chance_.chance(how == pace::RANDOM ? 85 : 60);
     clock(is_run);
   }
 
@@ -252,8 +255,11 @@ class bench {
   uint64_t time_ = 0;
 };
 
-/// Percent of the cycles in which a side does not wait.
-inline uint32_t willing(pace how) {
+/// Percent of the cycles in which input is there, and in which output has room.
+inline uint32_t offers(pace how) {
+  return how == pace::FREE || how == pace::BLOCKED ? 100 : how == pace::RANDOM ? 50 : 8;
+}
+inline uint32_t takes(pace how) {
   return how == pace::FREE ? 100 : how == pace::RANDOM ? 50 : 8;
 }
 
@@ -275,7 +281,7 @@ class source : public end {
   void offer(pace how, dice& chance) override {
     // A FIFO that has a token has it until it is read.
     if (empty_n_ && !was_read_) return;
-    empty_n_ = !tokens_.empty() && chance.chance(willing(how));
+    empty_n_ = !tokens_.empty() && chance.chance(offers(how));
     if (empty_n_) {
       drive<Bits>(dout_, tokens_.front());
     } else {
@@ -320,7 +326,7 @@ class sink : public end {
     bench.add(this);
   }
 
-  void offer(pace how, dice& chance) override { full_n_ = chance.chance(willing(how)); }
+  void offer(pace how, dice& chance) override { full_n_ = chance.chance(takes(how)); }
 
   void settle(bool may_move) override {
     if (!write_) return;
@@ -389,10 +395,10 @@ inline void print(const figure& measured) {
       static_cast<unsigned long long>(measured.cycles));
 }
 
-/// Prints how many tokens were compared in how many runs: the last line of a bench.
-inline void print_vectors(uint64_t runs, uint64_t tokens) {
+/// Prints how many results were compared in how many runs: the last line of a bench.
+inline void print_vectors(uint64_t runs, uint64_t results) {
   std::printf("{\"runs\": %llu, \"vectors\": %llu}\n", static_cast<unsigned long long>(runs),
-              static_cast<unsigned long long>(tokens));
+              static_cast<unsigned long long>(results));
 }
 
 }  // namespace rtl

@@ -159,7 +159,7 @@ void check_random(tester& test) {
   for (uint64_t seed = 0; seed < 150; seed++) {
     dice chance(40 + seed);
     const job made = random_job(chance, chance.below(seed % 10 == 0 ? 1500 : 200));
-    test.check(made, rtl::PACES[seed % 3], seed);
+    test.check(made, rtl::PACES[seed % 4], seed);
     if (seed % 25 == 24) {
       test.load(made);
       test.bench.abandon(rtl::pace::RANDOM, seed, 40 + chance.below(200));

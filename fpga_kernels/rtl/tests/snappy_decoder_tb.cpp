@@ -234,7 +234,7 @@ void check_random(tester& test) {
       made.all.push_back(random_elements(chance, how, bytes).page());
     }
     const bool is_long = seed % 40 == 0;
-    test.check(made, is_long ? rtl::pace::FREE : rtl::PACES[seed % 3],
+    test.check(made, is_long ? rtl::pace::FREE : rtl::PACES[seed % 4],
                chance.chance(50) ? cut::WHOLE : cut::SHORT, seed);
     if (seed % 30 == 29) {
       test.load(made, cut::WHOLE, seed);
@@ -368,7 +368,7 @@ void check_malformed(tester& test) {
     dice chance(5000 + seed);
     job made;
     for (int i = 0; i < 6; i++) made.all.push_back(malformed(chance, any_taste(chance)));
-    test.check(made, rtl::PACES[seed % 3], chance.chance(50) ? cut::WHOLE : cut::SHORT, seed);
+    test.check(made, rtl::PACES[seed % 4], chance.chance(50) ? cut::WHOLE : cut::SHORT, seed);
   }
 }
 

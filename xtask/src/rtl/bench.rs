@@ -26,7 +26,7 @@ pub(super) struct Workload {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) workloads: Vec<Workload>,
-    /// Runs of the module, and tokens of its output that were compared.
+    /// Runs of the module, and results of it that were compared.
     pub(super) runs: u64,
     pub(super) vectors: u64,
 }
@@ -52,7 +52,7 @@ pub(super) fn run(shop: &Shop<'_>, module: &Module, is_plain: bool) -> Result<Co
     };
     let text = project::output(&mut shop.project.command(&program.to_string_lossy()))?;
     let counted = parse(&text)?;
-    println!("rtl: {}: {} runs, {} tokens compared", module.name, counted.runs, counted.vectors);
+    println!("rtl: {}: {} runs, {} results compared", module.name, counted.runs, counted.vectors);
     Ok(counted)
 }
 
