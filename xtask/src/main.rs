@@ -7,6 +7,7 @@
 //! - `fuzz`: runs random tests.
 //! - `mutants`: deliberate bugs, which the tests must detect.
 //! - `test`: every test of the project, on a machine that may lack half of the tools.
+//! - `rtl`: modules in SystemVerilog: their benches and their syntheses.
 //! - `xclbin`: the image of an FPGA, or the one that XRT's software emulation loads.
 //! - `slt`: runs third-party SQL tests on the emulated drive.
 //! - `peers`: compares speed and memory with those of other engines.
@@ -39,6 +40,7 @@ mod peers;
 mod pictures;
 mod program;
 mod project;
+mod rtl;
 mod slt;
 mod test;
 mod tidy;
@@ -84,6 +86,8 @@ enum Task {
     Pictures,
     /// Make the image of an FPGA, or the one that XRT's software emulation loads
     Xclbin(xclbin::Options),
+    /// Test and synthesise the modules in SystemVerilog, and keep what is measured of them
+    Rtl(rtl::Options),
     /// Run random tests, as long as you like
     #[command(subcommand)]
     Fuzz(fuzz::Fuzz),
@@ -120,6 +124,7 @@ fn run(task: &Task) -> Result<ExitCode> {
         Task::Wheel(options) => wheel::run(&project, options)?,
         Task::Pictures => pictures::run(&project)?,
         Task::Xclbin(options) => xclbin::run(&project, options)?,
+        Task::Rtl(options) => return rtl::run(&project, options),
         Task::Fuzz(fuzz) => return fuzz::run(&project, fuzz),
         Task::Slt(options) => return slt::run(&project, options),
         Task::Peers(options) => return peers::run(&project, options),

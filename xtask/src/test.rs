@@ -61,7 +61,7 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<Tally> {
     let mut setting = prepare(project, install(options))?;
     setting.filter = options.filter.as_deref();
     let mut tally = Tally::default();
-    for suite in suites::choose(project) {
+    for suite in suites::choose(project, setting.filter) {
         tally.add(suites::run(&setting, suite)?);
     }
     tally.reclassify(setting.logged_skips()?);

@@ -47,9 +47,17 @@ const TOOLS: &[Tool] = &[
         packages: &["python3", "python3-venv"],
         probe: &["python3", "-c", "import ensurepip, venv"],
     },
+    VERILATOR,
     // Installs the emulator of blob storage, which runs on Node.
     Tool { name: "npm", packages: &["nodejs", "npm"], probe: &["npm", "--version"] },
 ];
+
+/// Simulates the modules in SystemVerilog; it writes C++ that make builds.
+const VERILATOR: Tool = Tool {
+    name: "verilator",
+    packages: &["verilator", "g++", "make"],
+    probe: &["sh", "-c", "verilator --version && make --version"],
+};
 
 /// The libraries that fuzzers are linked with; no test needs them.
 const FUZZER: &[Tool] = &[Tool {
@@ -78,6 +86,15 @@ pub(super) fn provide(project: &Project, install: Install) -> Result<Vec<&'stati
 /// As [`provide`].
 pub(crate) fn provide_fuzzer(project: &Project, install: Install) -> Result<bool> {
     Ok(provide_of(project, install, FUZZER)?.is_empty())
+}
+
+/// The same for what simulates modules in SystemVerilog.
+///
+/// # Errors
+/// As [`provide`].
+pub(crate) fn provide_simulator(project: &Project, install: Install) -> Result<Vec<&'static str>> {
+    const SIMULATOR: &[Tool] = &[VERILATOR];
+    provide_of(project, install, SIMULATOR)
 }
 
 fn provide_of(

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    Program, Setting,
+    Program, Setting, python,
     tally::{Format, Reader, Tally},
 };
 use crate::project::{self, Project};
@@ -37,16 +37,22 @@ const NEXTEST: &[Suite] = &[
 ];
 
 /// Suites that are not Rust tests.
-const OTHER: &[Suite] = &[];
+const OTHER: &[Suite] = &[Suite {
+    name: "rtl",
+    needs: &["verilator", python::NAME],
+    format: Format::ExitStatus,
+    command: rtl,
+}];
 
-/// The suites for this machine.
-pub(super) fn choose(project: &Project) -> Vec<&'static Suite> {
+/// The suites for this machine. One that is not a Rust test runs if its own name is asked for.
+pub(super) fn choose(project: &Project, filter: Option<&str>) -> Vec<&'static Suite> {
     let rust = if project.has_cargo_command("nextest") {
         NEXTEST
     } else {
         std::slice::from_ref(&CARGO_TEST)
     };
-    rust.iter().chain(OTHER).collect()
+    let is_wanted = |suite: &&Suite| filter.is_none_or(|filter| suite.name.contains(filter));
+    rust.iter().chain(OTHER.iter().filter(is_wanted)).collect()
 }
 
 fn cargo_test(setting: &Setting<'_>) -> Command {
@@ -69,12 +75,19 @@ fn doc_test(setting: &Setting<'_>) -> Command {
     command
 }
 
+fn rtl(setting: &Setting<'_>) -> Command {
+    setting.project.cargo(&["xtask", "rtl", "--check"])
+}
+
 /// Runs one suite, or skips it when a tool is missing.
 ///
 /// # Errors
 /// When it cannot be started.
 pub(super) fn run(setting: &Setting<'_>, suite: &Suite) -> Result<Tally> {
-    if let Some(tool) = suite.needs.iter().find(|tool| setting.missing.contains(tool)) {
+    let is_missing = |tool: &&&str| {
+        setting.missing.contains(*tool) || **tool == python::NAME && setting.python.is_none()
+    };
+    if let Some(tool) = suite.needs.iter().find(is_missing) {
         return Ok(Tally::of_skip(suite.name, format!("needs {tool}")));
     }
     let mut command = (suite.command)(setting);
@@ -227,7 +240,8 @@ mod tests {
     fn suites_need_only_tools_that_are_known() {
         for suite in NEXTEST.iter().chain(OTHER).chain([&CARGO_TEST]) {
             for tool in suite.needs {
-                assert!(super::super::packages::is_known(tool), "{} needs {tool}", suite.name);
+                let is_known = super::super::packages::is_known(tool) || *tool == python::NAME;
+                assert!(is_known, "{} needs {tool}", suite.name);
             }
         }
     }

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use super::{Finding, Source};
 
 /// `scan_top.cpp` has `scan_tb.cpp` beside it, or its folder has one bench of the folder's name for
-/// all kernels (`study/study_tb.cpp`); a module `ns_x.sv` under `rtl` has a bench `tb_ns_x`.
+/// all kernels (`study/study_tb.cpp`); a module `rtl/src/x.sv` has a bench `rtl/tests/x_tb.cpp`, or
+/// is a part of another module, which has one.
 ///
 /// Packages (`*_pkg.sv`) hold no behaviour and need none.
 pub(super) fn test_benches(sources: &[Source]) -> Vec<Finding> {
     let paths: HashSet<&str> = sources.iter().map(|source| source.path.as_str()).collect();
-    let names: HashSet<&str> = sources.iter().map(Source::file_name).collect();
     let mut findings = Vec::new();
     for source in sources {
         if let Some(kernel) = source.path.strip_suffix("_top.cpp") {
@@ -24,11 +24,10 @@ pub(super) fn test_benches(sources: &[Source]) -> Vec<Finding> {
             }
         }
         if let Some(module) = rtl_module(source) {
-            let has_bench = ["sv", "cpp"]
-                .iter()
-                .any(|extension| names.contains(format!("tb_{module}.{extension}").as_str()));
-            if !has_bench {
-                let message = format!("has no test bench tb_{module}.sv or tb_{module}.cpp");
+            let bench = format!("fpga_kernels/rtl/tests/{module}_tb.cpp");
+            let is_part = sources.iter().any(|other| instantiates(other, module));
+            if !paths.contains(bench.as_str()) && !is_part {
+                let message = format!("has no test bench {bench}, and is no part of a module");
                 findings.push(Finding::in_file(source, message));
             }
         }
@@ -36,13 +35,22 @@ pub(super) fn test_benches(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
+/// The folder of the modules.
+const RTL: &str = "fpga_kernels/rtl/src/";
+
 /// The name of the module that a file under `fpga_kernels/rtl` holds, if it holds one.
 fn rtl_module(source: &Source) -> Option<&str> {
-    if !source.path.starts_with("fpga_kernels/rtl/") {
-        return None;
-    }
-    let module = source.file_name().strip_suffix(".sv")?;
-    (!module.starts_with("tb_") && !module.ends_with("_pkg")).then_some(module)
+    let module = source.path.strip_prefix(RTL)?.strip_suffix(".sv")?;
+    (!module.ends_with("_pkg")).then_some(module)
+}
+
+/// Whether another module has an instance of `module`: a line that begins with its name.
+fn instantiates(source: &Source, module: &str) -> bool {
+    let begins = |line: &str| {
+        let rest = line.trim_start().strip_prefix(module);
+        rest.is_some_and(|rest| rest.starts_with([' ', '#']))
+    };
+    rtl_module(source).is_some_and(|own| own != module) && source.text.lines().any(begins)
 }
 
 #[cfg(test)]
@@ -72,13 +80,17 @@ mod tests {
 
     #[test]
     fn wants_a_bench_for_every_rtl_module() {
-        let module = ("fpga_kernels/rtl/ns_queue.sv", "");
-        let package = ("fpga_kernels/rtl/ns_types_pkg.sv", "");
-        assert_eq!(
-            findings(test_benches, &[module, package]),
-            ["fpga_kernels/rtl/ns_queue.sv: has no test bench tb_ns_queue.sv or tb_ns_queue.cpp"]
-        );
-        let bench = ("fpga_kernels/rtl/test/tb_ns_queue.sv", "");
+        let module = ("fpga_kernels/rtl/src/queue.sv", "module queue ();");
+        let package = ("fpga_kernels/rtl/src/types_pkg.sv", "");
+        let missing = "fpga_kernels/rtl/src/queue.sv: has no test bench \
+                       fpga_kernels/rtl/tests/queue_tb.cpp, and is no part of a module";
+        assert_eq!(findings(test_benches, &[module, package]), [missing]);
+        let bench = ("fpga_kernels/rtl/tests/queue_tb.cpp", "");
         assert!(findings(test_benches, &[module, package, bench]).is_empty());
+        let user = ("fpga_kernels/rtl/src/user.sv", "  queue #(\n  ) i_queue (\n  );\n");
+        let bench = ("fpga_kernels/rtl/tests/user_tb.cpp", "");
+        assert!(findings(test_benches, &[module, user, bench]).is_empty());
+        let other = ("fpga_kernels/rtl/src/user.sv", "  queue_of_rows i_queue ();\n");
+        assert_eq!(findings(test_benches, &[module, other, bench]), [missing]);
     }
 }

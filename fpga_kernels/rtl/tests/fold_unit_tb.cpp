@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folding of aggregates against its model, and whole runs against `aggregate` of the HLS stage.
+//
+// There is no malformed input: every number is a number, and every place has a group.
+#include "Vfold_unit_blackbox.h"
+#include "bench.hpp"
+#include "fold_unit_ports.hpp"
+#include "scan/aggregate.hpp"
+
+using namespace fold_unit_ports;
+using dut = Vfold_unit_blackbox;
+using rtl::dice;
+
+namespace {
+
+constexpr int SLOTS = 16;
+constexpr int GROUPS = 32;
+constexpr int ROWS_OF_WORD = nearscan::ROWS;
+constexpr int WORD_BITS = 64;
+constexpr int PLACE_BITS = 5;
+constexpr int COUNT = 0, SUM = 1, LEAST = 2, GREATEST = 3;
+
+typedef rtl::token<rows::BITS> rows_token;
+typedef rtl::token<groups::BITS> groups_token;
+
+struct job {
+  int function[SLOTS];
+  rtl::stream<rows::BITS> tokens;
+  /// Rows that are folded.
+  uint64_t row_count = 0;
+};
+
+struct tester {
+  rtl::bench<dut> bench;
+  rtl::source<rows::BITS, decltype(dut::rows_dout)> rows_in;
+  rtl::sink<groups::BITS, decltype(dut::groups_din)> groups_out;
+  uint64_t runs = 0;
+  uint64_t vectors = 0;
+  /// What the last run gave.
+  std::deque<groups_token> shown;
+
+  tester(int argc, char** argv)
+      : bench(argc, argv),
+        rows_in(bench, bench.top().rows_dout, bench.top().rows_empty_n, bench.top().rows_read),
+        groups_out(bench, bench.top().groups_din, bench.top().groups_full_n,
+                   bench.top().groups_write) {}
+
+  rtl::token<32> load(const job& what) {
+    rtl::token<32> function;
+    for (int slot = 0; slot < SLOTS; slot++) {
+      rtl::set(function, {2 * slot, 2}, static_cast<uint64_t>(what.function[slot]));
+    }
+    rtl::drive(bench.top().functions, function);
+    rows_in.queue(what.tokens.tokens());
+    return function;
+  }
+
+  uint64_t check(const job& what, rtl::pace how, uint64_t seed) {
+    const rtl::token<32> function = load(what);
+    rtl::stream<rows::BITS> tokens = what.tokens;
+    rtl::stream<groups::BITS> expected;
+    fold_unit_blackbox(function, tokens, expected);
+    const uint64_t cycles = bench.run(how, seed, 4000 + 200 * what.tokens.size());
+    shown = groups_out.take();
+    vectors += rtl::compare("groups", shown, expected.tokens());
+    runs++;
+    return cycles;
+  }
+};
+
+void set_number(rows_token& token, int slot, int row, uint64_t number) {
+  rtl::set(token, rows::number().at(2 * slot + row, WORD_BITS), number);
+}
+
+void set_place(rows_token& token, int row, uint64_t place) {
+  rtl::set(token, rows::place().at(row, PLACE_BITS), place);
+}
+
+void add_show(job& to, uint64_t place, bool is_last) {
+  rows_token token;
+  set_place(token, 0, place);
+  // The other place is none.
+  set_place(token, 1, place ^ 7);
+  rtl::set(token, rows::shows(), is_last ? place % 2 : 1);
+  rtl::set(token, rows::last(), is_last ? 1 : 0);
+  to.tokens.write(token);
+}
+
+void show_all(job& to) {
+  for (int place = 0; place < GROUPS; place++) {
+    add_show(to, static_cast<uint64_t>(place), place == GROUPS - 1);
+  }
+}
+
+/// A number that carries far, or is near another.
+uint64_t any_number(dice& chance, uint64_t wildness) {
+  const uint64_t near = chance.below(5) - 2;
+  switch (chance.below(wildness)) {
+    case 0:
+      return chance.below(100);
+    case 1:
+      return ~chance.below(100);
+    case 2:
+      return (1ull << chance.below(64)) + near;
+    case 3:
+      return near;
+    case 4:
+      return static_cast<uint64_t>(chance.chance(50) ? INT64_MIN : INT64_MAX) + near % 2;
+    default:
+      return chance.next();
+  }
+}
+
+struct taste {
+  uint64_t groups;
+  uint32_t keep_percent;
+  uint32_t used_percent;
+  uint64_t wildness;
+  uint32_t exchange_percent;
+};
+constexpr taste TASTES[] = {
+    {1, 100, 100, 6, 0}, {2, 90, 90, 6, 5}, {8, 50, 50, 6, 3},
+    {32, 100, 80, 6, 10}, {4, 100, 100, 4, 0}, {3, 70, 10, 5, 20},
+};
+
+void add_rows(job& to, dice& chance, const taste& how) {
+  rows_token token;
+  uint64_t keep = 0;
+  for (int row = 0; row < 2; row++) {
+    set_place(token, row, chance.below(how.groups));
+    const bool is_kept = chance.chance(how.keep_percent);
+    keep |= static_cast<uint64_t>(is_kept) << row;
+    to.row_count += is_kept ? 1 : 0;
+    for (int slot = 0; slot < SLOTS; slot++) {
+      set_number(token, slot, row, any_number(chance, how.wildness));
+      rtl::set(token, rows::used().at(2 * slot + row, 1), chance.chance(how.used_percent));
+    }
+  }
+  rtl::set(token, rows::keep(), keep);
+  rtl::set(token, rows::count(), chance.next() & 0xffffffffu);
+  to.tokens.write(token);
+}
+
+/// A state that a group may have: a sum of 95 bits, or a number of 64.
+void add_load(job& to, dice& chance, uint64_t groups) {
+  rows_token token;
+  set_place(token, 0, chance.below(groups));
+  set_place(token, 1, chance.below(GROUPS));
+  rtl::set(token, rows::loads(), 1);
+  rtl::set(token, rows::count(), chance.next() & 0xffffffffu);
+  // Which rows there are does not matter.
+  rtl::set(token, rows::keep(), chance.below(4));
+  for (int slot = 0; slot < SLOTS; slot++) {
+    const bool is_seen = chance.chance(80);
+    const uint64_t low = any_number(chance, 6);
+    uint64_t high = 0 - (low >> 63);
+    if (to.function[slot] == SUM) {
+      high = static_cast<uint64_t>(static_cast<int64_t>(chance.next()) >> 33);
+    }
+    set_number(token, slot, 0, is_seen ? low : 0);
+    set_number(token, slot, 1, is_seen ? high : 0);
+    rtl::set(token, rows::used().at(2 * slot, 1), is_seen ? 1 : 0);
+    rtl::set(token, rows::used().at(2 * slot + 1, 1), chance.below(2));
+  }
+  to.tokens.write(token);
+}
+
+job random_job(dice& chance, const taste& how, uint64_t tokens) {
+  job made;
+  for (int& function : made.function) function = static_cast<int>(chance.below(4));
+  for (uint64_t i = 0; i < tokens; i++) {
+    if (!chance.chance(how.exchange_percent)) {
+      add_rows(made, chance, how);
+    } else if (chance.chance(50)) {
+      add_show(made, chance.below(how.groups), false);
+    } else {
+      add_load(made, chance, how.groups);
+    }
+  }
+  show_all(made);
+  return made;
+}
+
+void check_random(tester& test) {
+  for (uint64_t seed = 0; seed < 120; seed++) {
+    dice chance(300 + seed);
+    const taste& how = TASTES[seed % (sizeof(TASTES) / sizeof(TASTES[0]))];
+    const job made = random_job(chance, how, 1 + chance.below(120));
+    test.check(made, rtl::PACES[seed % 4], seed);
+    if (seed % 20 == 19) {
+      test.load(made);
+      test.bench.abandon(rtl::pace::RANDOM, seed, 30 + chance.below(100));
+      test.groups_out.take();
+    }
+  }
+}
+
+/// The largest numbers, so often that a sum leaves 64 bits, and each border of a stage.
+void check_carries(tester& test) {
+  dice chance(20);
+  job made;
+  for (int slot = 0; slot < SLOTS; slot++) made.function[slot] = slot % 4;
+  for (int i = 0; i < 400; i++) {
+    rows_token token;
+    for (int row = 0; row < 2; row++) {
+      set_place(token, row, chance.below(2));
+      for (int slot = 0; slot < SLOTS; slot++) {
+        const int bit = 16 * static_cast<int>(chance.below(4));
+        uint64_t number = slot < 4   ? static_cast<uint64_t>(INT64_MAX)
+                          : slot < 8 ? static_cast<uint64_t>(INT64_MIN)
+                                     : (1ull << bit) - (chance.chance(50) ? 1 : 0);
+        if (slot >= 12 && chance.chance(50)) number = ~number;
+        set_number(token, slot, row, number);
+        rtl::set(token, rows::used().at(2 * slot + row, 1), 1);
+      }
+    }
+    rtl::set(token, rows::keep(), 3);
+    made.tokens.write(token);
+  }
+  show_all(made);
+  test.check(made, rtl::pace::FREE, 1);
+}
+
+/// Kept rows as the HLS stage has them: words of eight.
+struct table {
+  std::vector<nearscan::row_token> words;
+  /// Of each word the groups of its rows and the numbers of each slot.
+  std::vector<std::vector<nearscan::half_token>> numbers;
+};
+
+table random_table(dice& chance, const job& what, uint64_t words, uint64_t groups) {
+  table made;
+  for (uint64_t i = 0; i < words; i++) {
+    nearscan::row_token word = nearscan::row_token();
+    word.keep = static_cast<uint8_t>(chance.next());
+    std::vector<nearscan::half_token> numbers(1 + SLOTS);
+    for (int row = 0; row < ROWS_OF_WORD; row++) {
+      numbers[0].row[row] = static_cast<int64_t>(1 + chance.below(groups));
+    }
+    word.use[0] = word.keep;
+    word.valid[0] = 0xff;
+    for (int slot = 0; slot < SLOTS; slot++) {
+      word.valid[1 + slot] = static_cast<uint8_t>(chance.chance(50) ? 0xff : chance.next());
+      // A slot with a filter uses only some of the kept rows.
+      word.use[1 + slot] =
+          static_cast<uint8_t>(word.keep & (chance.chance(50) ? 0xff : chance.next()));
+      for (int row = 0; row < ROWS_OF_WORD; row++) {
+        uint64_t number = any_number(chance, 6);
+        // What leaves its width is an error of its own; a sum of these stays within 64 bits.
+        if (what.function[slot] == SUM) number = chance.below(1ull << 40) - (1ull << 39);
+        numbers[static_cast<size_t>(1 + slot)].row[row] = static_cast<int64_t>(number);
+      }
+    }
+    made.words.push_back(word);
+    made.numbers.push_back(numbers);
+  }
+  return made;
+}
+
+/// The same as tokens of two rows.
+void add_table(job& to, const table& from) {
+  for (size_t i = 0; i < from.words.size(); i++) {
+    const nearscan::row_token& word = from.words[i];
+    for (int first = 0; first < ROWS_OF_WORD; first += 2) {
+      rows_token token;
+      const uint64_t keep = (word.keep >> first) & 3u;
+      if (keep == 0) continue;
+      rtl::set(token, rows::keep(), keep);
+      for (int row = 0; row < 2; row++) {
+        set_place(token, row, static_cast<uint64_t>(from.numbers[i][0].row[first + row]));
+        for (int slot = 0; slot < SLOTS; slot++) {
+          const size_t column = static_cast<size_t>(1 + slot);
+          const int64_t number = from.numbers[i][column].row[first + row];
+          set_number(token, slot, row, static_cast<uint64_t>(number));
+          const uint32_t used = word.use[column] & word.valid[column];
+          rtl::set(token, rows::used().at(2 * slot + row, 1), (used >> (first + row)) & 1);
+        }
+      }
+      to.tokens.write(token);
+    }
+  }
+  show_all(to);
+}
+
+nearscan::aggregate_plan plan_of(const job& what) {
+  static const uint8_t FUNCTIONS[] = {nearscan::FUNCTION_COUNT, nearscan::FUNCTION_SUM,
+                                      nearscan::FUNCTION_MIN, nearscan::FUNCTION_MAX};
+  nearscan::aggregate_plan plan = nearscan::aggregate_plan();
+  plan.states = true;
+  plan.key_count = 1;
+  plan.column_count = 1 + SLOTS;
+  plan.columns[0].is_key = true;
+  plan.columns[0].is_range = true;
+  plan.columns[0].width = nearscan::WIDTH_W64;
+  plan.columns[0].first = 1;
+  plan.columns[0].count = GROUPS - 1;
+  for (int slot = 0; slot < SLOTS; slot++) {
+    plan.columns[1 + slot].function = FUNCTIONS[what.function[slot]];
+    plan.columns[1 + slot].counts = what.function[slot] == COUNT;
+    plan.columns[1 + slot].width = nearscan::WIDTH_W128;
+  }
+  return plan;
+}
+
+/// What the HLS stage gives of a group.
+struct stage_row {
+  nearscan::i128 value[1 + SLOTS];
+  bool valid[1 + SLOTS];
+};
+
+std::vector<stage_row> run_stage(const job& what, const table& from) {
+  const nearscan::aggregate_plan plan = plan_of(what);
+  std::vector<stage_row> given;
+  nearscan::key_stream keys[nearscan::LANES];
+  nearscan::row_stream rows_in, rows_out;
+  nearscan::half_stream numbers_in[nearscan::SLOTS], numbers_out[nearscan::SLOTS];
+  nearscan::report_stream reports_in, reports_out;
+  nearscan::scratch_stream requests;
+  nearscan::string_stream answers;
+  const auto send = [&] {
+    for (size_t i = 0; i < from.words.size(); i++) {
+      rows_in.write(from.words[i]);
+      for (size_t column = 0; column < 1 + SLOTS; column++) {
+        const bool counts = column > 0 && what.function[column - 1] == COUNT;
+        if (!counts) numbers_in[column].write(from.numbers[i][column]);
+      }
+    }
+    nearscan::row_token end = nearscan::row_token();
+    end.last = true;
+    rows_in.write(end);
+    reports_in.write(nearscan::empty_report());
+  };
+  const auto take = [&] {
+    while (true) {
+      const nearscan::row_token row = rows_out.read();
+      if (row.last) break;
+      stage_row made;
+      for (uint32_t column = 0; column < 1 + SLOTS; column++) {
+        nearscan::number_word number;
+        nearscan::read_numbers(numbers_out[column], row.is_wide(column), number);
+        made.value[column] = number.at(0);
+        made.valid[column] = (row.valid[column] & 1) != 0;
+      }
+      given.push_back(made);
+    }
+    if (reports_out.read().status != nearscan::STATUS_OK) rtl::fail("the stage failed");
+  };
+  NS_REGION(flow);
+  NS_STAGE(flow, send());
+  NS_STAGE(flow, nearscan::aggregate(plan, keys, rows_in, numbers_in, reports_in, requests,
+                                     answers, rows_out, numbers_out, reports_out));
+  NS_STAGE(flow, take());
+  NS_RUN(flow);
+  return given;
+}
+
+nearscan::i128 state_of(const groups_token& token, int slot) {
+  return nearscan::make_i128(rtl::get(token, groups::state().at(2 * slot, WORD_BITS)),
+                             rtl::get(token, groups::state().at(2 * slot + 1, WORD_BITS)));
+}
+
+/// Whole runs, beside the HLS stage.
+void check_stage(tester& test) {
+  for (uint64_t seed = 0; seed < 24; seed++) {
+    dice chance(900 + seed);
+    job made;
+    for (int& function : made.function) function = static_cast<int>(chance.below(4));
+    const uint64_t groups = 1 + chance.below(seed % 2 == 0 ? 8 : GROUPS - 1);
+    const table rows_made = random_table(chance, made, 40, groups);
+    add_table(made, rows_made);
+    test.check(made, rtl::PACES[seed % 4], seed);
+    const std::vector<stage_row> given = run_stage(made, rows_made);
+    size_t at = 0;
+    for (int place = 0; place < GROUPS; place++) {
+      const groups_token& token = test.shown[static_cast<size_t>(place)];
+      if (rtl::get(token, groups::count()) == 0) continue;
+      if (at == given.size()) rtl::fail("the stage has fewer groups");
+      const stage_row& row = given[at++];
+      if (row.value[0] != place) rtl::fail("the stage has another group");
+      for (int slot = 0; slot < SLOTS; slot++) {
+        const bool counts = made.function[slot] == COUNT;
+        const bool valid = counts || rtl::get(token, groups::seen().at(slot, 1)) != 0;
+        if (valid != row.valid[1 + slot]) rtl::fail("slot %d: validity differs", slot);
+        if (valid && state_of(token, slot) != row.value[1 + slot]) {
+          rtl::fail("slot %d of group %d differs from the stage", slot, place);
+        }
+      }
+    }
+    if (at != given.size()) rtl::fail("the stage has more groups");
+  }
+}
+
+void measure_rows(tester& test, const char* name, uint64_t groups, bool is_one_after_other) {
+  dice chance(30);
+  job made;
+  for (int slot = 0; slot < SLOTS; slot++) made.function[slot] = slot % 4;
+  const taste how = {groups, 100, 100, 6, 0};
+  for (int i = 0; i < 4096; i++) {
+    if (!is_one_after_other) {
+      add_rows(made, chance, how);
+      continue;
+    }
+    // Both rows of a token, and of the next ones, are of one group.
+    rows_token token;
+    rtl::set(token, rows::keep(), 3);
+    for (int slot = 0; slot < SLOTS; slot++) {
+      for (int row = 0; row < 2; row++) {
+        set_number(token, slot, row, chance.next());
+        rtl::set(token, rows::used().at(2 * slot + row, 1), 1);
+      }
+    }
+    made.tokens.write(token);
+    made.row_count += 2;
+  }
+  add_show(made, 0, true);
+  rtl::print({name, "row", made.row_count, 8 * SLOTS * made.row_count,
+              test.check(made, rtl::pace::FREE, 31)});
+}
+
+/// Runs whose cycles count.
+void measure(tester& test) {
+  measure_rows(test, "rows of one group", 1, true);
+  measure_rows(test, "rows of eight groups", 8, false);
+  dice chance(32);
+  job exchanges;
+  for (int slot = 0; slot < SLOTS; slot++) exchanges.function[slot] = slot % 4;
+  for (uint64_t i = 0; i < 256; i++) {
+    add_show(exchanges, i % GROUPS, false);
+    add_load(exchanges, chance, GROUPS);
+  }
+  add_show(exchanges, 0, true);
+  rtl::print({"groups changed for others", "group", 256, 256 * 16 * SLOTS,
+              test.check(exchanges, rtl::pace::FREE, 33)});
+  job smallest;
+  for (int& function : smallest.function) function = SUM;
+  add_show(smallest, 0, true);
+  // The second time, for it begins when the groups are empty again.
+  test.check(smallest, rtl::pace::FREE, 34);
+  rtl::print({"smallest run", "run", 1, 8, test.check(smallest, rtl::pace::FREE, 34)});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tester test(argc, argv);
+  if (test.bench.is_drawing()) return 0;
+  check_carries(test);
+  check_random(test);
+  check_stage(test);
+  measure(test);
+  rtl::print_vectors(test.runs, test.vectors);
+  return 0;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of indexes for benches: Parquet's hybrid of repeated runs and bit-packed groups.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "bench.hpp"
+
+namespace rtl {
+
+/// A page behind the byte that says how wide its numbers are.
+struct page {
+  uint32_t width;
+  uint32_t values;
+  std::vector<uint8_t> bytes;
+};
+
+/// Writes a page, run by run. Numbers are below `bound`, or of `width` bits if that is 0.
+class page_maker {
+ public:
+  explicit page_maker(uint32_t width, uint32_t bound = 0) : width_(width), bound_(bound) {}
+
+  void byte(uint8_t value) { bytes_.push_back(value); }
+
+  /// A header in so many bytes, or as few as it takes if that is more.
+  void header(uint64_t count, bool is_packed, uint32_t bytes_min) {
+    uint64_t rest = count << 1 | (is_packed ? 1 : 0);
+    for (uint32_t written = 1;; written++) {
+      const bool more = (rest >> 7) != 0 || written < bytes_min;
+      byte(static_cast<uint8_t>((rest & 0x7f) | (more ? 0x80 : 0)));
+      rest >>= 7;
+      if (!more) break;
+    }
+  }
+
+  /// A repeated number.
+  void number(dice& dice) {
+    const uint32_t value = draw(dice);
+    for (uint32_t i = 0; i < (width_ + 7) / 8; i++) byte(static_cast<uint8_t>(value >> (8 * i)));
+  }
+
+  /// So many numbers one behind the other; the last byte is filled up.
+  void packed(dice& dice, uint32_t count) {
+    uint64_t held = 0;
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < count; i++) {
+      held |= static_cast<uint64_t>(draw(dice)) << bits;
+      bits += width_;
+      while (bits >= 8) {
+        byte(static_cast<uint8_t>(held));
+        held >>= 8;
+        bits -= 8;
+      }
+    }
+    if (bits > 0) byte(static_cast<uint8_t>(held));
+  }
+
+  void repeated(dice& dice, uint32_t count) {
+    header(count, false, 1);
+    number(dice);
+  }
+
+  void groups(dice& dice, uint32_t count) {
+    header(count, true, 1);
+    packed(dice, 8 * count);
+  }
+
+  rtl::page page(uint32_t values) const { return {width_, values, bytes_}; }
+
+ private:
+  uint32_t draw(dice& dice) const {
+    const uint64_t mask = (1ull << width_) - 1;
+    return static_cast<uint32_t>((bound_ == 0 ? dice.next() : dice.below(bound_)) & mask);
+  }
+
+  uint32_t width_;
+  uint32_t bound_;
+  std::vector<uint8_t> bytes_;
+};
+
+/// A page of some runs.
+inline page random_runs(dice& dice, page_maker maker) {
+  uint64_t values = 0;
+  const uint64_t kind = dice.below(4);
+  for (uint64_t runs = dice.below(kind == 0 ? 60 : 8) + 1; runs > 0; runs--) {
+    const bool is_packed = dice.chance(50);
+    const uint32_t header_bytes = dice.chance(10) ? 1 + static_cast<uint32_t>(dice.below(5)) : 1;
+    if (is_packed) {
+      const uint32_t groups = static_cast<uint32_t>(dice.below(kind == 1 ? 90 : 5));
+      maker.header(groups, true, header_bytes);
+      maker.packed(dice, 8 * groups);
+      values += 8 * groups;
+    } else {
+      const uint32_t count = static_cast<uint32_t>(dice.below(kind == 2 ? 600 : 20));
+      maker.header(count, false, header_bytes);
+      maker.number(dice);
+      values += count;
+    }
+  }
+  // Often fewer are wanted, seldom more.
+  if (dice.chance(40)) values = dice.below(values + 1);
+  if (dice.chance(5)) values += dice.below(5);
+  return maker.page(static_cast<uint32_t>(values));
+}
+
+inline page random_page(dice& dice) {
+  return random_runs(dice, page_maker(static_cast<uint32_t>(dice.below(33))));
+}
+
+/// A page whose numbers are below a bound.
+inline page page_below(dice& dice, uint32_t bound) {
+  uint32_t width = 0;
+  while (width < 32 && (1ull << width) < bound) width++;
+  width += static_cast<uint32_t>(dice.below(33 - width));
+  return random_runs(dice, page_maker(width, bound));
+}
+
+/// The tokens of a page, of eight bytes, or of any number if there are `dice` for that.
+template <typename Port>
+std::deque<token<Port::BITS>> tokens_of(const std::vector<uint8_t>& bytes, dice* dice) {
+  std::deque<token<Port::BITS>> tokens;
+  size_t at = 0;
+  bool is_last = false;
+  while (!is_last) {
+    size_t count = 8;
+    if (dice != nullptr && dice->chance(40)) count = dice->below(9);
+    if (count > bytes.size() - at) count = bytes.size() - at;
+    token<Port::BITS> made;
+    for (size_t i = 0; i < 8; i++) {
+      // Behind its bytes a token may hold anything.
+      const uint64_t noise = dice == nullptr ? 0 : dice->next() & 0xff;
+      set(made, Port::data().at(static_cast<int>(i), 8), i < count ? bytes[at + i] : noise);
+    }
+    at += count;
+    // The mark may come with the last bytes or behind them.
+    is_last = at == bytes.size() && (dice == nullptr || dice->chance(70));
+    set(made, Port::count(), count);
+    set(made, Port::last(), is_last ? 1 : 0);
+    tokens.push_back(made);
+  }
+  return tokens;
+}
+
+}  // namespace rtl

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page of indexes and its dictionary through the HLS stage `decode`: what models are held to.
+#pragma once
+
+#include <vector>
+
+#include "rle_pages.hpp"
+#include "scan/decode.hpp"
+
+namespace rtl {
+
+struct stage_answer {
+  std::vector<int64_t> values;
+  bool is_corrupt = false;
+};
+
+namespace stage {
+
+inline void send_bytes(const std::vector<uint8_t>& bytes, nearscan::byte_stream& out) {
+  for (size_t at = 0; at < bytes.size() || at == 0; at += 8) {
+    nearscan::byte_token token = {0, 0, false};
+    for (size_t i = at; i < bytes.size() && i < at + 8; i++) {
+      token.data |= static_cast<uint64_t>(bytes[i]) << (8 * (i - at));
+      token.count++;
+    }
+    token.last = at + 8 >= bytes.size();
+    out.write(token);
+  }
+}
+
+/// The dictionary, its page, and the end.
+inline void feed(const page& what, const std::vector<int64_t>& dictionary,
+                 nearscan::page_stream& pages, nearscan::byte_stream& payload,
+                 nearscan::report_stream& reports) {
+  nearscan::page_token token = nearscan::page_token();
+  token.kind = nearscan::PAGE_DICTIONARY;
+  token.encoding = nearscan::ENCODING_PLAIN;
+  token.value_count = static_cast<uint32_t>(dictionary.size());
+  std::vector<uint8_t> bytes(8 * dictionary.size());
+  for (size_t i = 0; i < bytes.size(); i++) {
+    bytes[i] = static_cast<uint8_t>(static_cast<uint64_t>(dictionary[i / 8]) >> (8 * (i % 8)));
+  }
+  token.uncompressed_bytes = static_cast<uint32_t>(bytes.size());
+  pages.write(token);
+  send_bytes(bytes, payload);
+  token.kind = nearscan::PAGE_DATA;
+  token.encoding = nearscan::ENCODING_RLE_DICTIONARY;
+  token.value_count = what.values;
+  bytes.assign(1, static_cast<uint8_t>(what.width));
+  bytes.insert(bytes.end(), what.bytes.begin(), what.bytes.end());
+  token.uncompressed_bytes = static_cast<uint32_t>(bytes.size());
+  pages.write(token);
+  send_bytes(bytes, payload);
+  token = nearscan::page_token();
+  token.last = true;
+  pages.write(token);
+  reports.write(nearscan::empty_report());
+}
+
+inline void collect(nearscan::value_stream& values, nearscan::report_stream& reports,
+                    stage_answer& answer) {
+  while (true) {
+    const nearscan::value_token token = values.read();
+    if (token.last) break;
+    for (uint32_t row = 0; row < token.count; row++) answer.values.push_back(token.value.row[row]);
+  }
+  answer.is_corrupt = reports.read().status != nearscan::STATUS_OK;
+}
+
+/// The memory behind the lanes, as far as a dictionary needs it.
+inline void serve(nearscan::scratch_stream& requests, nearscan::found_stream& found,
+                  std::vector<uint64_t>& memory) {
+  while (true) {
+    const nearscan::scratch_token token = requests.read();
+    if (token.kind == nearscan::SCRATCH_END) break;
+    if (token.kind == nearscan::SCRATCH_WRITE) {
+      for (uint32_t i = 0; i < token.count; i++) memory[token.at + i] = token.word[i];
+      continue;
+    }
+    nearscan::found_token answer = nearscan::found_token();
+    for (int row = 0; row < nearscan::ROWS; row++) {
+      if (((token.rows >> row) & 1) != 0) {
+        answer.value.row[row] = static_cast<int64_t>(memory[token.word[row]]);
+      }
+    }
+    found.write(answer);
+  }
+}
+
+}  // namespace stage
+
+/// Decodes a required column of 8-byte numbers.
+inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>& dictionary) {
+  static nearscan::decode_plan plan;
+  plan = nearscan::decode_plan();
+  std::vector<uint64_t> memory(4 * dictionary.size() + 64);
+  plan.active = true;
+  plan.physical_type = nearscan::PHYSICAL_INT64;
+  plan.plainly = true;
+  plan.stored_bits = 64;
+  plan.rows = what.values;
+  plan.scratch_end = 8 * memory.size();
+  plan.steps_max = ~0ull;
+  nearscan::page_stream pages;
+  nearscan::byte_stream payload;
+  nearscan::report_stream reports_in, reports_out;
+  nearscan::scratch_stream requests;
+  nearscan::found_stream found;
+  nearscan::value_stream values;
+  nearscan::key_stream keys;
+  stage_answer answer;
+  NS_REGION(flow);
+  NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
+  NS_STAGE(flow, nearscan::decode(plan, pages, payload, reports_in, requests, found, values, keys,
+                                  reports_out));
+  NS_STAGE(flow, stage::serve(requests, found, memory));
+  NS_STAGE(flow, stage::collect(values, reports_out, answer));
+  NS_RUN(flow);
+  if (nearscan_portable::last_stuck()[0] != '\0') {
+    fail("the stage is stuck: %s", nearscan_portable::last_stuck());
+  }
+  return answer;
+}
+
+}  // namespace rtl

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RLE unpacker against a model, and the model against the HLS stage `decode`.
+#include "Vrle_unpacker_blackbox.h"
+#include "bench.hpp"
+#include "rle_pages.hpp"
+#include "rle_stage.hpp"
+#include "rle_unpacker_ports.hpp"
+
+using namespace rle_unpacker_ports;
+using dut = Vrle_unpacker_blackbox;
+
+namespace {
+
+/// The numbers of a page, however they came.
+struct numbers {
+  std::vector<uint32_t> all;
+  bool is_corrupt = false;
+
+  explicit numbers(const std::deque<rtl::token<words::BITS>>& tokens) {
+    if (tokens.empty()) rtl::fail("a page without a word");
+    for (size_t i = 0; i < tokens.size(); i++) {
+      const bool is_last = rtl::get(tokens[i], words::last()) != 0;
+      if (is_last != (i + 1 == tokens.size())) rtl::fail("word %zu has a wrong mark", i);
+      is_corrupt = is_corrupt || rtl::get(tokens[i], words::corrupt()) != 0;
+      const uint64_t count = rtl::get(tokens[i], words::count());
+      if (count > 8 || (count == 0 && !is_last)) rtl::fail("word %zu has no numbers", i);
+      for (uint64_t at = 0; at < count; at++) {
+        const rtl::field place = words::index().at(static_cast<int>(at), 32);
+        all.push_back(static_cast<uint32_t>(rtl::get(tokens[i], place)));
+      }
+    }
+  }
+};
+
+struct tester {
+  rtl::bench<dut> bench;
+  rtl::source<bytes::BITS, decltype(dut::bytes_dout)> bytes_in;
+  rtl::sink<words::BITS, decltype(dut::words_din)> words_out;
+  uint64_t runs = 0;
+  uint64_t vectors = 0;
+
+  tester(int argc, char** argv)
+      : bench(argc, argv),
+        bytes_in(bench, bench.top().bytes_dout, bench.top().bytes_empty_n, bench.top().bytes_read),
+        words_out(bench, bench.top().words_din, bench.top().words_full_n,
+                  bench.top().words_write) {}
+
+  void load(const rtl::page& what, rtl::dice* dice) {
+    for (const auto& token : rtl::tokens_of<bytes>(what.bytes, dice)) bytes_in.queue(token);
+    bench.top().width = static_cast<uint8_t>(what.width);
+    bench.top().values = what.values;
+  }
+
+  numbers expected(const rtl::page& what) {
+    rtl::stream<bytes::BITS> in;
+    rtl::stream<words::BITS> out;
+    for (const auto& token : rtl::tokens_of<bytes>(what.bytes, nullptr)) in.write(token);
+    rtl::token<6> width;
+    rtl::token<32> values;
+    width.word[0] = what.width;
+    values.word[0] = what.values;
+    rle_unpacker_blackbox(width, values, in, out);
+    return numbers(out.tokens());
+  }
+
+  /// Runs a page; its bytes come in tokens of all sizes if there are `dice` for it.
+  uint64_t check(const char* name, const rtl::page& what, rtl::pace how, uint64_t seed,
+                 rtl::dice* dice) {
+    load(what, dice);
+    const uint64_t items = what.values + 8 * what.bytes.size();
+    const uint64_t cycles = bench.run(how, seed, 2000 + 50 * items);
+    const numbers got(words_out.take());
+    const numbers model = expected(what);
+    if (got.is_corrupt != model.is_corrupt) {
+      rtl::fail("%s (seed %llu): corrupt is %d", name, static_cast<unsigned long long>(seed),
+                got.is_corrupt);
+    }
+    if (got.is_corrupt ? got.all.size() > model.all.size() : got.all.size() != model.all.size()) {
+      rtl::fail("%s (seed %llu): %zu numbers instead of %zu", name,
+                static_cast<unsigned long long>(seed), got.all.size(), model.all.size());
+    }
+    for (size_t i = 0; i < got.all.size(); i++) {
+      if (got.all[i] == model.all[i]) continue;
+      rtl::fail("%s (seed %llu): number %zu is %x instead of %x, of %u bits", name,
+                static_cast<unsigned long long>(seed), i, got.all[i], model.all[i], what.width);
+    }
+    runs++;
+    vectors += got.all.size();
+    return cycles;
+  }
+};
+
+/// Each width alone: groups, runs, and both in turn.
+void check_widths(tester& test) {
+  for (uint32_t width = 0; width <= 33; width++) {
+    rtl::dice dice(1000 + width);
+    for (const rtl::pace how : rtl::PACES) {
+      rtl::page_maker maker(width <= 32 ? width : 32);
+      maker.groups(dice, 1);
+      maker.repeated(dice, 3);
+      maker.groups(dice, 70);
+      maker.repeated(dice, 1000);
+      maker.groups(dice, 2);
+      rtl::page page = maker.page(8 * 73 + 1003 - static_cast<uint32_t>(dice.below(8)));
+      page.width = width;
+      test.check("widths", page, how, width, how == rtl::pace::FREE ? nullptr : &dice);
+    }
+  }
+}
+
+/// What a page may be made of beside that.
+void check_edges(tester& test) {
+  rtl::dice dice(2000);
+  for (const uint32_t width : {0u, 1u, 7u, 8u, 9u, 15u, 16u, 17u, 24u, 25u, 31u, 32u}) {
+    // Nothing at all, with and without values.
+    for (const uint32_t values : {0u, 1u, 9u}) {
+      test.check("empty", rtl::page{width, values, {}}, rtl::pace::FREE, width, nullptr);
+    }
+    // Runs and groups of none, in headers of all lengths; the longest is more than any page has.
+    rtl::page_maker empty(width);
+    for (uint32_t bytes = 1; bytes <= 5; bytes++) {
+      empty.header(0, false, bytes);
+      empty.number(dice);
+      empty.header(0, true, bytes);
+    }
+    empty.header(5, false, 5);
+    empty.number(dice);
+    empty.header(1, true, 3);
+    empty.packed(dice, 8);
+    empty.header(0x3ffffffffull, false, 5);
+    empty.number(dice);
+    for (const rtl::pace how : rtl::PACES) {
+      test.check("empty runs", empty.page(500), how, width, &dice);
+    }
+    // At each byte of a word a header that does not end, and the longest that does.
+    for (uint32_t first = 0; first < 8; first++) {
+      rtl::page_maker nonsense(width);
+      rtl::page_maker longest(width);
+      for (uint32_t byte = 0; byte < first; byte++) {
+        nonsense.header(0, true, 1);
+        longest.header(0, true, 1);
+      }
+      nonsense.repeated(dice, 10);
+      for (int i = 0; i < 6; i++) nonsense.byte(0xff);
+      longest.header(10, false, 5);
+      longest.number(dice);
+      longest.header(70, true, 5);
+      longest.packed(dice, 8 * 70);
+      for (const uint32_t values : {9u, 10u, 11u}) {
+        test.check("nonsense", nonsense.page(values), rtl::pace::RANDOM, values, &dice);
+      }
+      test.check("longest header", longest.page(10 + 8 * 70), rtl::pace::FREE, first, nullptr);
+    }
+    // A page that ends at each of its bytes.
+    rtl::page_maker whole(width);
+    whole.groups(dice, 2);
+    whole.header(20, false, 2);
+    whole.number(dice);
+    whole.groups(dice, 64);
+    const rtl::page page = whole.page(8 * 2 + 20 + 8 * 64 - 3);
+    const size_t step = page.bytes.size() > 300 ? 37 : 7;
+    for (size_t end = 0; end <= page.bytes.size(); end += end < 24 ? 1 : step) {
+      rtl::page cut = page;
+      cut.bytes.resize(end);
+      test.check("cut", cut, rtl::PACES[end % 2], end, end % 4 == 3 ? &dice : nullptr);
+    }
+    // The last group may lack what nobody wants, and the page may go on behind it.
+    for (uint32_t wanted = 1; wanted <= 8; wanted++) {
+      rtl::page_maker short_group(width);
+      short_group.header(1, true, 1);
+      short_group.packed(dice, wanted);
+      test.check("short group", short_group.page(wanted), rtl::pace::FREE, wanted, nullptr);
+      if (width > 0) {
+        rtl::page cut = short_group.page(wanted);
+        cut.bytes.pop_back();
+        test.check("too short a group", cut, rtl::pace::FREE, wanted, nullptr);
+      }
+      for (int i = 0; i < 100; i++) short_group.byte(static_cast<uint8_t>(dice.next()));
+      test.check("rest", short_group.page(wanted), rtl::pace::RANDOM, wanted, &dice);
+    }
+  }
+}
+
+void check_random(tester& test) {
+  for (uint64_t seed = 0; seed < 700; seed++) {
+    rtl::dice dice(3000 + seed);
+    rtl::page page = rtl::random_page(dice);
+    // One in five is damaged.
+    if (dice.chance(20) && !page.bytes.empty()) {
+      for (uint64_t hits = dice.below(4) + 1; hits > 0; hits--) {
+        page.bytes[dice.below(page.bytes.size())] = static_cast<uint8_t>(dice.next());
+      }
+      if (dice.chance(30)) page.bytes.resize(dice.below(page.bytes.size() + 1));
+    }
+    const bool is_small = page.values < 400;
+    const rtl::pace how = is_small ? rtl::PACES[seed % 4] : rtl::PACES[seed % 2];
+    test.check("random", page, how, seed, dice.chance(50) ? &dice : nullptr);
+    if (seed % 25 == 24) {
+      test.load(page, &dice);
+      test.bench.abandon(rtl::pace::RANDOM, seed, 5 + dice.below(80));
+      test.words_out.take();
+    }
+  }
+}
+
+/// The stage and the model of the same pages.
+void check_stage(tester& test) {
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    rtl::dice dice(4000 + seed);
+    const rtl::page page = rtl::random_page(dice);
+    std::vector<int64_t> dictionary(1 + dice.below(6000));
+    for (int64_t& entry : dictionary) entry = static_cast<int64_t>(dice.next());
+    rtl::page small = page;
+    if (dice.chance(70)) small = rtl::page_below(dice, static_cast<uint32_t>(dictionary.size()));
+    const rtl::stage_answer stage = rtl::decode_by_stage(small, dictionary);
+    const numbers model = test.expected(small);
+    bool is_corrupt = model.is_corrupt;
+    for (const uint32_t index : model.all) is_corrupt = is_corrupt || index >= dictionary.size();
+    if (stage.is_corrupt != is_corrupt) {
+      rtl::fail("stage (seed %llu): corrupt is %d", static_cast<unsigned long long>(seed),
+                stage.is_corrupt);
+    }
+    for (size_t i = 0; i < stage.values.size() && !is_corrupt; i++) {
+      if (stage.values[i] != dictionary[model.all[i]]) rtl::fail("stage: value %zu differs", i);
+    }
+  }
+}
+
+void measure_page(tester& test, const char* name, const rtl::page& page) {
+  const uint64_t cycles = test.check(name, page, rtl::pace::FREE, 1, nullptr);
+  rtl::print({name, "index", page.values, page.bytes.size(), cycles});
+}
+
+void measure(tester& test) {
+  rtl::dice dice(5000);
+  const struct {
+    const char* name;
+    uint32_t width;
+    uint32_t groups_of_run;
+  } PACKED[] = {
+      {"groups of 1 bit", 1, 63},
+      {"groups of 8 bits", 8, 63},
+      {"groups of 12 bits", 12, 63},
+      {"groups of 17 bits", 17, 63},
+      {"groups of 32 bits", 32, 63},
+      {"groups of 7 bits, one a run", 7, 1},
+      {"groups of 8 bits, one a run", 8, 1},
+  };
+  for (const auto& each : PACKED) {
+    rtl::page_maker maker(each.width);
+    uint32_t values = 0;
+    while (values < 16000) {
+      maker.groups(dice, each.groups_of_run);
+      values += 8 * each.groups_of_run;
+    }
+    measure_page(test, each.name, maker.page(values));
+  }
+  rtl::page_maker eights(12);
+  for (int i = 0; i < 2000; i++) eights.repeated(dice, 8);
+  measure_page(test, "repeated 8 times, 12 bits", eights.page(16000));
+  rtl::page_maker mixed(7);
+  for (int i = 0; i < 1000; i++) {
+    mixed.repeated(dice, 8);
+    mixed.groups(dice, 1);
+  }
+  measure_page(test, "both in turn, 7 bits", mixed.page(16000));
+  rtl::page_maker constant(12);
+  constant.repeated(dice, 100000);
+  measure_page(test, "one number 100000 times", constant.page(100000));
+  rtl::page_maker smallest(1);
+  smallest.repeated(dice, 8);
+  rtl::page page = smallest.page(8);
+  rtl::print({"smallest run", "run", 1, page.bytes.size(),
+              test.check("smallest run", page, rtl::pace::FREE, 1, nullptr)});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tester test(argc, argv);
+  check_widths(test);
+  measure(test);
+  check_edges(test);
+  check_random(test);
+  check_stage(test);
+  rtl::print_vectors(test.runs, test.vectors);
+  return 0;
+}
