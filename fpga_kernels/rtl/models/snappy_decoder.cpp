@@ -22,14 +22,20 @@ void send_page(rtl::token<pages::BITS> page, rtl::stream<in::BITS>& bytes_in,
   token.last = true;
   pages.write(token);
   reports.write(nearscan::empty_report());
+  // The stage gets whole words, the black box any number of bytes at a time.
+  nearscan::bit_window held;
   bool more = true;
 BYTES:
   while (more) {
     const rtl::token<in::BITS> piece = bytes_in.read();
     more = rtl::get(piece, in::ends()) == 0;
-    bytes.write(nearscan::byte_token{rtl::get(piece, in::data()),
-                                     static_cast<uint8_t>(rtl::get(piece, in::count())), !more});
+    held.push(rtl::get(piece, in::data()), 8 * static_cast<uint32_t>(rtl::get(piece, in::count())));
+    if (held.held >= 64 && (more || held.held > 64)) {
+      bytes.write(nearscan::byte_token{held.take(64), 8, false});
+    }
   }
+  const uint8_t rest = static_cast<uint8_t>(held.held / 8);
+  bytes.write(nearscan::byte_token{held.take(held.held), rest, true});
 }
 
 /// Takes a page; its end waits for what the report says.

@@ -225,7 +225,7 @@ void check_carries(tester& test) {
 struct table {
   std::vector<nearscan::row_token> words;
   /// Of each word the groups of its rows and the numbers of each slot.
-  std::vector<std::vector<nearscan::half_token>> numbers;
+  std::vector<std::vector<nearscan::number_token>> numbers;
 };
 
 table random_table(dice& chance, const job& what, uint64_t words, uint64_t groups) {
@@ -233,7 +233,7 @@ table random_table(dice& chance, const job& what, uint64_t words, uint64_t group
   for (uint64_t i = 0; i < words; i++) {
     nearscan::row_token word = nearscan::row_token();
     word.keep = static_cast<uint8_t>(chance.next());
-    std::vector<nearscan::half_token> numbers(1 + SLOTS);
+    std::vector<nearscan::number_token> numbers(1 + SLOTS);
     for (int row = 0; row < ROWS_OF_WORD; row++) {
       numbers[0].row[row] = static_cast<int64_t>(1 + chance.below(groups));
     }
@@ -313,7 +313,7 @@ std::vector<stage_row> run_stage(const job& what, const table& from) {
   std::vector<stage_row> given;
   nearscan::key_stream keys[nearscan::LANES];
   nearscan::row_stream rows_in, rows_out;
-  nearscan::half_stream numbers_in[nearscan::SLOTS], numbers_out[nearscan::SLOTS];
+  nearscan::number_stream numbers_in[nearscan::SLOTS], numbers_out[nearscan::SLOTS];
   nearscan::report_stream reports_in, reports_out;
   nearscan::scratch_stream requests;
   nearscan::string_stream answers;
@@ -336,9 +336,9 @@ std::vector<stage_row> run_stage(const job& what, const table& from) {
       if (row.last) break;
       stage_row made;
       for (uint32_t column = 0; column < 1 + SLOTS; column++) {
-        nearscan::number_word number;
-        nearscan::read_numbers(numbers_out[column], row.is_wide(column), number);
-        made.value[column] = number.at(0);
+        const nearscan::number_token number = numbers_out[column].read();
+        made.value[column] = nearscan::make_i128(static_cast<uint64_t>(number.row[0]),
+                                                 static_cast<uint64_t>(number.row[1]));
         made.valid[column] = (row.valid[column] & 1) != 0;
       }
       given.push_back(made);

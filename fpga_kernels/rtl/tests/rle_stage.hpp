@@ -67,16 +67,22 @@ inline void collect(nearscan::value_stream& values, nearscan::report_stream& rep
   answer.is_corrupt = reports.read().status != nearscan::STATUS_OK;
 }
 
-/// The memory behind the lanes, as far as a dictionary needs it.
-inline void serve(nearscan::scratch_stream& requests, nearscan::found_stream& found,
-                  std::vector<uint64_t>& memory) {
+/// The memory behind the lanes, as far as a dictionary needs it: what writes it, and what reads it.
+inline void serve_writes(nearscan::scratch_stream& writes, nearscan::written_stream& written,
+                         std::vector<uint64_t>& memory) {
+  while (true) {
+    const nearscan::scratch_token token = writes.read();
+    if (token.kind == nearscan::SCRATCH_END) break;
+    for (uint32_t i = 0; i < token.count; i++) memory[token.at + i] = token.word[i];
+    written.write(1);
+  }
+}
+
+inline void serve_reads(nearscan::scratch_stream& requests, nearscan::found_stream& found,
+                        const std::vector<uint64_t>& memory) {
   while (true) {
     const nearscan::scratch_token token = requests.read();
     if (token.kind == nearscan::SCRATCH_END) break;
-    if (token.kind == nearscan::SCRATCH_WRITE) {
-      for (uint32_t i = 0; i < token.count; i++) memory[token.at + i] = token.word[i];
-      continue;
-    }
     nearscan::found_token answer = nearscan::found_token();
     for (int row = 0; row < nearscan::ROWS; row++) {
       if (((token.rows >> row) & 1) != 0) {
@@ -104,16 +110,18 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   nearscan::page_stream pages;
   nearscan::byte_stream payload;
   nearscan::report_stream reports_in, reports_out;
-  nearscan::scratch_stream requests;
+  nearscan::scratch_stream writes, requests;
+  nearscan::written_stream written;
   nearscan::found_stream found;
   nearscan::value_stream values;
   nearscan::key_stream keys;
   stage_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
-  NS_STAGE(flow, nearscan::decode(plan, pages, payload, reports_in, requests, found, values, keys,
-                                  reports_out));
-  NS_STAGE(flow, stage::serve(requests, found, memory));
+  NS_STAGE(flow, nearscan::decode(plan, pages, payload, reports_in, writes, written, requests,
+                                  found, values, keys, reports_out));
+  NS_STAGE(flow, stage::serve_writes(writes, written, memory));
+  NS_STAGE(flow, stage::serve_reads(requests, found, memory));
   NS_STAGE(flow, stage::collect(values, reports_out, answer));
   NS_RUN(flow);
   if (nearscan_portable::last_stuck()[0] != '\0') {

@@ -197,7 +197,8 @@ table random_table(dice& chance, job& to, int column_count, uint64_t words) {
     const uint8_t keep = any_mask(chance, chance.chance(50) ? 100 : 60);
     std::vector<column_word> row;
     for (int column = 0; column < column_count; column++) {
-      row.push_back(any_word(chance, column, keep, 30));
+      // Rows have numbers of 64 bits in the stage.
+      row.push_back(any_word(chance, column, keep, 0));
       add_word(to, row.back());
     }
     made.words.push_back(row);
@@ -216,9 +217,10 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   plan.bytes_max = 1 << 24;
   plan.rows_max = ~0ull;
   nearscan::row_stream rows;
-  nearscan::half_stream numbers[nearscan::SLOTS];
+  nearscan::number_stream numbers[nearscan::SLOTS];
   nearscan::report_stream reports;
-  nearscan::scratch_stream requests, out;
+  nearscan::scratch_stream requests;
+  nearscan::result_stream out;
   nearscan::string_stream strings;
   std::vector<uint64_t> memory;
   const auto send = [&] {
@@ -227,15 +229,14 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
       token.keep = row[0].keep;
       for (int column = 0; column < from.column_count; column++) {
         token.valid[column] = row[static_cast<size_t>(column)].present;
-        if (row[static_cast<size_t>(column)].is_wide) token.wide |= 1u << column;
       }
       rows.write(token);
       for (const column_word& word : row) {
-        nearscan::half_token low, high;
-        std::memcpy(low.row, word.low, sizeof(low.row));
-        std::memcpy(high.row, word.high, sizeof(high.row));
-        numbers[word.column].write(low);
-        if (word.is_wide) numbers[word.column].write(high);
+        nearscan::number_token number;
+        for (int at = 0; at < ROWS_OF_WORD; at++) {
+          number.row[at] = static_cast<int64_t>(word.low[at]);
+        }
+        numbers[word.column].write(number);
       }
     }
     nearscan::row_token end = nearscan::row_token();
@@ -245,10 +246,14 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   };
   const auto take = [&] {
     while (true) {
-      const nearscan::scratch_token token = out.read();
-      if (token.kind == nearscan::SCRATCH_END) break;
-      if (memory.size() < token.at + token.count) memory.resize(token.at + token.count);
-      for (uint32_t i = 0; i < token.count; i++) memory[token.at + i] = token.word[i];
+      const nearscan::result_token token = out.read();
+      if (token.last) break;
+      const uint64_t first = token.at * nearscan::LINE_WORDS;
+      for (uint32_t i = 0; i < nearscan::LINE_WORDS; i++) {
+        if (((token.bytes >> (8 * i)) & 1) == 0) continue;
+        if (memory.size() <= first + i) memory.resize(first + i + 1);
+        memory[first + i] = nearscan::line_word(token.line, static_cast<int>(i));
+      }
     }
   };
   NS_REGION(flow);
