@@ -10,17 +10,14 @@ static constexpr int WORD_BITS = 64;
 static constexpr int SETS = 4;
 static constexpr int PLACE_BITS = 12;
 
-void bloom_probe_blackbox(rtl::token<4> is_bitmap, rtl::token<4> is_unsigned,
-                          rtl::token<256> first, rtl::token<256> last, rtl::token<48> block_first,
-                          rtl::token<52> blocks, rtl::stream<bits::BITS>& bits_in,
-                          rtl::stream<rows::BITS>& rows_in,
+void bloom_probe_blackbox(rtl::token<4> is_bitmap, rtl::token<256> first, rtl::token<256> last,
+                          rtl::token<48> block_first, rtl::token<52> blocks,
+                          rtl::stream<bits::BITS>& bits_in, rtl::stream<rows::BITS>& rows_in,
                           rtl::stream<passed::BITS>& passed_out) {
   nearscan::key_set_plan sets[SETS];
 SETS_OF_RUN:
   for (int set = 0; set < SETS; set++) {
-    sets[set].column = 0;
     sets[set].is_bitmap = rtl::get(is_bitmap, {set, 1}) != 0;
-    sets[set].is_unsigned = rtl::get(is_unsigned, {set, 1}) != 0;
     sets[set].first = static_cast<int64_t>(rtl::get(first, {set * WORD_BITS, WORD_BITS}));
     sets[set].last = static_cast<int64_t>(rtl::get(last, {set * WORD_BITS, WORD_BITS}));
     const rtl::field place = {set * PLACE_BITS, PLACE_BITS};

@@ -2,9 +2,8 @@
 // Looks numbers up in sets of keys, whose bits are on chip: two rows a cycle.
 //
 // A run loads the bits first, a block of 256 a cycle, then takes words of eight rows and says of
-// each which of its rows pass. A set is a Bloom filter or a bitmap over a range. NULL passes, and
-// so does a number without a sign that 64 bits with one do not hold. Checksums are not its
-// business, nor is which rows a word has.
+// each which of its rows pass. A set is a Bloom filter or a bitmap over a range. Numbers have 64
+// bits with a sign; NULL passes. Checksums are not its business, nor is which rows a word has.
 //
 // The memory has 128 KiB, four URAMs side by side, and two ports: a port reads the block that holds
 // all bits of a row. So a word takes four cycles.
@@ -30,10 +29,9 @@ module bloom_probe #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  // Of each set: whether it is a bitmap, whether the column's numbers have no sign, the least and
-  // the greatest number of its range, its first block, and how many it has.
+  // Of each set: whether it is a bitmap, the least and the greatest number of its range, its first
+  // block, and how many it has.
   input  logic [SETS-1:0]                 is_bitmap_i,
-  input  logic [SETS-1:0]                 is_unsigned_i,
   input  logic [SETS-1:0][63:0]           first_i,
   input  logic [SETS-1:0][63:0]           last_i,
   input  logic [SETS-1:0][PLACE_BITS-1:0] block_first_i,
@@ -171,7 +169,6 @@ module bloom_probe #(
       .clk_i,
       .rst_ni,
       .is_bitmap_i,
-      .is_unsigned_i,
       .first_i,
       .last_i,
       .block_first_i,

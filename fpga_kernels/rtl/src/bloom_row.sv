@@ -18,7 +18,6 @@ module bloom_row #(
   input  logic clk_i,
   input  logic rst_ni,
   input  logic [SETS-1:0]                 is_bitmap_i,
-  input  logic [SETS-1:0]                 is_unsigned_i,
   input  logic [SETS-1:0][63:0]           first_i,
   input  logic [SETS-1:0][63:0]           last_i,
   input  logic [SETS-1:0][PLACE_BITS-1:0] block_first_i,
@@ -48,9 +47,9 @@ module bloom_row #(
 
   // The configuration of the row's set, and the comparison with its range in two halves.
   logic [63:0] number_q, first_q, last_q;
-  logic present_q, is_bitmap_q, is_unsigned_q;
+  logic present_q, is_bitmap_q;
   logic low_above_q, low_below_q, high_above_q, high_below_q, high_first_q, high_last_q;
-  logic beyond_q, is_bitmap_2q, in_range_q, passes_q, is_bitmap_3q;
+  logic is_null_q, is_bitmap_2q, in_range_q, is_null_2q, is_bitmap_3q;
   logic [SPAN_BITS-1:0] span_q, span_2q;
   logic [PLACE_BITS-1:0] block_first;
   logic [PLACE_BITS:0] blocks;
@@ -60,7 +59,6 @@ module bloom_row #(
     last_q <= last_i[set_i];
     present_q <= present_i;
     is_bitmap_q <= is_bitmap_i[set_i];
-    is_unsigned_q <= is_unsigned_i[set_i];
     // Above the first means not below it.
     low_above_q <= number_q[31:0] >= first_q[31:0];
     low_below_q <= number_q[31:0] <= last_q[31:0];
@@ -68,14 +66,13 @@ module bloom_row #(
     high_below_q <= $signed(number_q[63:32]) < $signed(last_q[63:32]);
     high_first_q <= number_q[63:32] == first_q[63:32];
     high_last_q <= number_q[63:32] == last_q[63:32];
-    // Whether the row passes whatever the bits are: NULL, or beyond 64 bits with a sign.
-    beyond_q <= !present_q || (is_unsigned_q && number_q[63]);
+    is_null_q <= !present_q;
     is_bitmap_2q <= is_bitmap_q;
     // In a range that is as long as its blocks say, the low bits are the whole difference.
     span_q <= number_q[SPAN_BITS-1:0] - first_q[SPAN_BITS-1:0];
     in_range_q <= (high_above_q || (high_first_q && low_above_q)) &&
                 (high_below_q || (high_last_q && low_below_q));
-    passes_q <= beyond_q;
+    is_null_2q <= is_null_q;
     is_bitmap_3q <= is_bitmap_2q;
     span_2q <= span_q;
   end
@@ -88,7 +85,7 @@ module bloom_row #(
     logic [SET_BITS-1:0] key_set;
     logic is_bitmap;
     logic in_range;
-    logic passes;
+    logic is_null;
     logic [SPAN_BITS-1:0] span;
   } row_t;
   localparam int unsigned ROW_BITS = 3 + SET_BITS + 3 + SPAN_BITS;
@@ -100,7 +97,7 @@ module bloom_row #(
     .data_i({valid_i && rst_ni, ends_i, is_last_i, set_i}),
     .data_o({valid_3, ends_3, last_3, set_3})
   );
-  assign row_0 = {valid_3, ends_3, last_3, set_3, is_bitmap_3q, in_range_q, passes_q, span_2q};
+  assign row_0 = {valid_3, ends_3, last_3, set_3, is_bitmap_3q, in_range_q, is_null_2q, span_2q};
 
   // Two rounds of mixing.
   logic [63:0] number_3, mixed_0_q, product_0, mixed_1_q, product_1;
@@ -193,8 +190,9 @@ module bloom_row #(
 
   logic passed_q, valid_q, ends_q, is_last_q;
   always_ff @(posedge clk_i) begin
-    passed_q <= row_7q.passes || (row_7q.is_bitmap ? !row_7q.in_range || found_q[row_7q.span[7:5]]
-                                                   : row_7q.in_range && (&found_q));
+    passed_q <= row_7q.is_null ||
+                (row_7q.is_bitmap ? !row_7q.in_range || found_q[row_7q.span[7:5]]
+                                  : row_7q.in_range && (&found_q));
     valid_q <= row_7q.valid;
     ends_q <= row_7q.ends;
     is_last_q <= row_7q.last;

@@ -18,7 +18,6 @@ namespace {
 
 struct key_set {
   bool is_bitmap;
-  bool is_unsigned;
   int64_t first;
   int64_t last;
   uint32_t block_first;
@@ -50,13 +49,12 @@ struct tester {
   void load(const job& what) {
     bits_in.queue(what.bits_in.tokens());
     rows_in.queue(what.rows_in.tokens());
-    rtl::token<4> is_bitmap, is_unsigned;
+    rtl::token<4> is_bitmap;
     rtl::token<256> first, last;
     rtl::token<48> block_first;
     rtl::token<52> blocks;
     for (int set = 0; set < SETS; set++) {
       rtl::set(is_bitmap, {set, 1}, what.sets[set].is_bitmap);
-      rtl::set(is_unsigned, {set, 1}, what.sets[set].is_unsigned);
       rtl::set(first, {64 * set, 64}, static_cast<uint64_t>(what.sets[set].first));
       rtl::set(last, {64 * set, 64}, static_cast<uint64_t>(what.sets[set].last));
       rtl::set(block_first, {12 * set, 12}, what.sets[set].block_first);
@@ -64,7 +62,6 @@ struct tester {
     }
     dut& top = bench.top();
     rtl::drive(top.is_bitmap, is_bitmap);
-    rtl::drive(top.is_unsigned, is_unsigned);
     rtl::drive(top.first, first);
     rtl::drive(top.last, last);
     rtl::drive(top.block_first, block_first);
@@ -73,9 +70,8 @@ struct tester {
 
   std::deque<rtl::token<passed::BITS>> expected(job what) {
     rtl::token<4> is_bitmap = rtl::sample<4>(bench.top().is_bitmap);
-    rtl::token<4> is_unsigned = rtl::sample<4>(bench.top().is_unsigned);
     rtl::stream<passed::BITS> answers;
-    bloom_probe_blackbox(is_bitmap, is_unsigned, rtl::sample<256>(bench.top().first),
+    bloom_probe_blackbox(is_bitmap, rtl::sample<256>(bench.top().first),
                          rtl::sample<256>(bench.top().last),
                          rtl::sample<48>(bench.top().block_first),
                          rtl::sample<52>(bench.top().blocks), what.bits_in, what.rows_in, answers);
@@ -155,7 +151,6 @@ job random_job(rtl::dice& dice, uint32_t blocks_of_set, uint32_t words) {
   for (int i = 0; i < SETS; i++) {
     key_set& set = made.sets[i];
     set.is_bitmap = dice.chance(40);
-    set.is_unsigned = dice.chance(50);
     set.block_first = static_cast<uint32_t>(i) * blocks_of_set;
     set.blocks = 1 + static_cast<uint32_t>(dice.below(blocks_of_set));
     if (set.is_bitmap) {
@@ -183,7 +178,7 @@ void check_limits(tester& test) {
       job made;
       for (int i = 0; i < SETS; i++) {
         const int64_t last = edge == INT64_MAX ? edge : edge + 1;
-        made.sets[i] = {is_bitmap, i % 2 != 0, edge, i < 2 ? last : edge, 1, 1};
+        made.sets[i] = {is_bitmap, edge, i < 2 ? last : edge, 1, 1};
       }
       add_blocks(made, dice, 2, is_bitmap ? 50 : 95);
       add_words(made, dice, 40, 0);
@@ -196,10 +191,10 @@ void check_limits(tester& test) {
 void check_whole_memory(tester& test) {
   rtl::dice dice(12);
   job made;
-  made.sets[0] = {false, false, INT64_MIN, INT64_MAX, 0, BLOCKS};
-  made.sets[1] = {true, false, -1000, -1000 + 256 * BLOCKS - 1, 0, BLOCKS};
-  made.sets[2] = {false, true, 0, INT64_MAX, BLOCKS - 1, 1};
-  made.sets[3] = {true, true, 5, 5 + 200, BLOCKS - 1, 1};
+  made.sets[0] = {false, INT64_MIN, INT64_MAX, 0, BLOCKS};
+  made.sets[1] = {true, -1000, -1000 + 256 * BLOCKS - 1, 0, BLOCKS};
+  made.sets[2] = {false, 0, INT64_MAX, BLOCKS - 1, 1};
+  made.sets[3] = {true, 5, 5 + 200, BLOCKS - 1, 1};
   add_blocks(made, dice, BLOCKS, 90);
   add_words(made, dice, 1500, 5);
   test.check(made, rtl::pace::FREE, 2);
@@ -230,7 +225,7 @@ void measure(tester& test) {
   rtl::dice dice(13);
   for (const bool is_bitmap : {false, true}) {
     job made;
-    for (key_set& set : made.sets) set = {is_bitmap, false, 0, 255, 0, 1};
+    for (key_set& set : made.sets) set = {is_bitmap, 0, 255, 0, 1};
     add_blocks(made, dice, 1, 50);
     add_words(made, dice, 2048, 0);
     const uint64_t rows = ROWS * made.rows_in.size();
@@ -239,13 +234,13 @@ void measure(tester& test) {
                 8 * rows, cycles});
   }
   job load;
-  for (key_set& set : load.sets) set = {true, false, 0, 255, 0, 1};
+  for (key_set& set : load.sets) set = {true, 0, 255, 0, 1};
   add_blocks(load, dice, BLOCKS, 50);
   add_words(load, dice, 1, 0);
   const uint64_t cycles = test.check(load, rtl::pace::FREE, 5);
   rtl::print({"load", "block of 32 bytes", BLOCKS, 32 * BLOCKS, cycles});
   job smallest;
-  for (key_set& set : smallest.sets) set = {true, false, 0, 255, 0, 1};
+  for (key_set& set : smallest.sets) set = {true, 0, 255, 0, 1};
   add_no_block(smallest);
   add_words(smallest, dice, 1, 0);
   rtl::print({"smallest run", "run", 1, 64, test.check(smallest, rtl::pace::FREE, 6)});
