@@ -2,14 +2,13 @@
 // What the black box `predicate_unit_blackbox` does: an independent definition, row by row, which
 // the bench compares with the HLS stage too.
 //
-// If the last token says `wide` or `overflow`, the answers before it are worth nothing.
+// If the last token says `overflow`, the answers before it are worth nothing.
 #include "common/arithmetic.hpp"
 #include "predicate_unit_ports.hpp"
 
 using namespace predicate_unit_ports;
 using nearscan::i128;
 
-static constexpr int LANES = 6;
 static constexpr int STEPS = 32;
 static constexpr int WORD_ROWS = 8;
 static constexpr int WORDS_OF_ANSWER = 2;
@@ -20,7 +19,7 @@ struct operand {
   uint32_t kind;
   uint32_t index;
   uint32_t test;
-  i128 literal;
+  int64_t literal;
 };
 
 struct step {
@@ -31,7 +30,7 @@ struct step {
 
 /// What a step is for a row.
 struct outcome {
-  i128 number = 0;
+  int64_t number = 0;
   bool truth = false;
   bool valid = false;
 };
@@ -39,7 +38,6 @@ struct outcome {
 struct verdict {
   bool is_kept = false;
   bool overflows = false;
-  bool is_wide = false;
 };
 
 step read_step(const rtl::token<steps::BITS>& token) {
@@ -49,13 +47,11 @@ step read_step(const rtl::token<steps::BITS>& token) {
   for (int i = 0; i < 3; i++) {
     operand& of = made.of[i];
     const rtl::field index = steps::index().at(i, 7);
-    const rtl::field literal = steps::literal().at(i, 65);
+    const rtl::field literal = steps::literal().at(i, 64);
     of.kind = static_cast<uint32_t>(rtl::get(token, steps::kind().at(i, 3)));
     of.index = static_cast<uint32_t>(rtl::get(token, {index.first, of.kind == 3 ? 3 : 5}));
     of.test = static_cast<uint32_t>(rtl::get(token, {index.first + 3, 4}));
-    const uint64_t low = rtl::get(token, {literal.first, 64});
-    const bool is_negative = rtl::get(token, {literal.first + 64, 1}) != 0;
-    of.literal = nearscan::make_i128(low, is_negative ? ~0ull : 0);
+    of.literal = static_cast<int64_t>(rtl::get(token, literal));
   }
   return made;
 }
@@ -63,16 +59,12 @@ step read_step(const rtl::token<steps::BITS>& token) {
 /// One row of a word of all columns.
 struct row_of_words {
   const rtl::token<words::BITS>& word;
-  uint32_t unsigned_columns;
   int row;
 
   outcome column(const operand& of) const {
     const int at = static_cast<int>(of.index) * WORD_ROWS + row;
     outcome found;
-    const uint64_t bits = rtl::get(word, words::value().at(at, 64));
-    const bool has_no_sign = ((unsigned_columns >> of.index) & 1) != 0;
-    found.number = has_no_sign ? nearscan::make_i128(bits, 0)
-                               : static_cast<i128>(static_cast<int64_t>(bits));
+    found.number = static_cast<int64_t>(rtl::get(word, words::value().at(at, 64)));
     found.valid = rtl::get(word, words::present().at(at, 1)) != 0;
     return found;
   }
@@ -105,26 +97,20 @@ outcome fetch(const operand& of, const row_of_words& row, const outcome* steps) 
 outcome compute(const step& at, const outcome& a, const outcome& b, bool is_there, verdict& told) {
   outcome made;
   made.valid = a.valid && b.valid;
-  const bool is_product = at.op == nearscan::OP_MULTIPLY;
-  const bool is_unknown =
-      is_product && (!nearscan::fits_64(a.number) || !nearscan::fits_64(b.number));
-  if (is_product) {
-    made.number = static_cast<i128>(static_cast<int64_t>(a.number)) *
-                  static_cast<i128>(static_cast<int64_t>(b.number));
-  } else {
-    made.number = at.op == nearscan::OP_ADD ? a.number + b.number : a.number - b.number;
-  }
-  const bool counts = made.valid && is_there;
+  const i128 left = a.number;
+  const i128 right = b.number;
+  i128 exact = left * right;
+  if (at.op == nearscan::OP_ADD) exact = left + right;
+  if (at.op == nearscan::OP_SUBTRACT) exact = left - right;
   const uint8_t width = static_cast<uint8_t>(at.width);
-  const bool is_wide = width == nearscan::WIDTH_W128 && !nearscan::fits_64(made.number);
-  if (counts && (is_unknown || is_wide)) told.is_wide = true;
-  if (counts && !is_unknown && !nearscan::fits_width(made.number, width)) told.overflows = true;
-  // The unit keeps 64 bits.
-  made.number = static_cast<i128>(static_cast<int64_t>(made.number));
+  const bool fits = nearscan::fits_64(exact) && nearscan::fits_width(exact, width);
+  if (made.valid && is_there && !fits) told.overflows = true;
+  // Of one that does not fit too: the unit goes on with these bits.
+  made.number = static_cast<int64_t>(exact);
   return made;
 }
 
-bool compare(uint32_t op, i128 a, i128 b) {
+bool compare(uint32_t op, int64_t a, int64_t b) {
   switch (op) {
     case nearscan::OP_EQUAL:
       return a == b;
@@ -218,8 +204,7 @@ STEPS_OF_ROW:
 
 }  // namespace
 
-void predicate_unit_blackbox(rtl::token<6> without_sign_of, rtl::stream<steps::BITS>& steps_in,
-                             rtl::stream<words::BITS>& words_in,
+void predicate_unit_blackbox(rtl::stream<steps::BITS>& steps_in, rtl::stream<words::BITS>& words_in,
                              rtl::stream<kept::BITS>& kept_out) {
   step steps[STEPS];
   int step_count = 0;
@@ -231,9 +216,7 @@ PROGRAM:
     steps[step_count] = read_step(token);
     step_count++;
   }
-  const uint32_t without_sign = static_cast<uint32_t>(rtl::get(without_sign_of, {0, LANES}));
   bool overflows = false;
-  bool is_wide = false;
   bool going = true;
 ANSWERS:
   while (going) {
@@ -243,15 +226,13 @@ ANSWERS:
       const rtl::token<words::BITS> word = words_in.read();
       going = rtl::get(word, words::last()) == 0;
       for (int row = 0; row < WORD_ROWS; row++) {
-        const row_of_words at = {word, without_sign, row};
+        const row_of_words at = {word, row};
         const verdict told = evaluate_row(steps, step_count, at);
         rtl::set(answer, kept::rows().at(half * WORD_ROWS + row, 1), told.is_kept ? 1 : 0);
         overflows = overflows || told.overflows;
-        is_wide = is_wide || told.is_wide;
       }
     }
     rtl::set(answer, kept::overflow(), !going && overflows ? 1 : 0);
-    rtl::set(answer, kept::wide(), !going && is_wide ? 1 : 0);
     rtl::set(answer, kept::last(), going ? 0 : 1);
     kept_out.write(answer);
   }

@@ -10,10 +10,9 @@
 // Steps: sums, differences, products; comparisons, BETWEEN, IS [NOT] DISTINCT FROM; IS [NOT] NULL,
 // string tests, AND, OR, NOT with SQL's three values. Operands: a column, the result of an earlier
 // step, a literal, the outcome of a string test, NULL. Numbers have 64 bits with a sign. Division,
-// dates, IN, CASE and numbers of more bits are not its business: a result of more than 64 bits,
-// where its step allows that, is reported as wide, and then what it keeps is worth nothing. A
-// result that leaves the width of its step, in a row that is there and not NULL, is an overflow.
-// Both are told with the last token, of all steps whether they matter to the verdict or not.
+// dates, IN and CASE are not its business. A result that leaves 64 bits or the width of its step,
+// in a row that is there and not NULL, is an overflow. That is told with the last token, of all
+// steps whether they matter to the verdict or not; then what was kept is worth nothing.
 //
 // Throughput: a step of ROWS rows a cycle in a batch that is full. A step takes as many cycles as
 // the batch has places, at least 6; a product 9 more, at least 15. Latency: a batch, and some 10
@@ -30,8 +29,6 @@ module predicate_unit #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
-  // Columns whose 64 bits are a number without a sign.
-  input  logic [LANES-1:0] without_sign_i,
   // The program. Of an operand: its kind, its column or step (of a test the column, and its bit
   // above), its literal.
   input  logic        steps_valid_i,
@@ -40,7 +37,7 @@ module predicate_unit #(
   input  logic [1:0]  steps_width_i,
   input  logic [8:0]  steps_kind_i,
   input  logic [20:0] steps_index_i,
-  input  logic [194:0] steps_literal_i,
+  input  logic [191:0] steps_literal_i,
   input  logic        steps_last_i,
   // Words of eight rows.
   input  logic                           words_valid_i,
@@ -55,7 +52,6 @@ module predicate_unit #(
   input  logic            kept_ready_i,
   output logic [ROWS-1:0] kept_rows_o,
   output logic            kept_overflow_o,
-  output logic            kept_wide_o,
   output logic            kept_last_o
 );
   localparam int unsigned STEPS = 32;
@@ -101,9 +97,9 @@ module predicate_unit #(
     logic [1:0] width;
     logic [2:0][2:0] kind;
     logic [2:0][6:0] index;
-    logic [2:0][64:0] literal;
+    logic [2:0][63:0] literal;
   } step_t;
-  localparam int unsigned WORD_BITS = 6 + 2 + 9 + 21 + 195;
+  localparam int unsigned WORD_BITS = 6 + 2 + 9 + 21 + 192;
 
   // The program, and the step that comes next.
   typedef enum logic [1:0] {LOADING, RUNNING, DRAINING} state_e;
@@ -253,19 +249,12 @@ module predicate_unit #(
   logic [HALVES-1:0] store;
   logic [PLACE_BITS-1:0] store_place, place;
   logic [2:0][LANE_BITS-1:0] lane;
-  logic [2:0] is_unsigned;
   logic [2:0][RESULT_BITS-1:0] result_place;
   assign store_place = {gather_q, gather_pair};
   assign place = {batch_q, pair};
   for (genvar operand = 0; operand < 3; operand++) begin : gen_operand
     assign lane[operand] = step_q.index[operand][LANE_BITS-1:0];
     assign result_place[operand] = {step_q.index[operand][STEP_BITS-1:0], pair};
-    always_comb begin
-      is_unsigned[operand] = 1'b0;
-      for (int i = 0; i < LANES; i++) begin
-        if (lane[operand] == LANE_BITS'(i)) is_unsigned[operand] = without_sign_i[i];
-      end
-    end
   end
 
   logic keep_q;
@@ -310,7 +299,7 @@ module predicate_unit #(
 
   // Stage 2: which operands are NULL. Stage 3: which are true.
   logic [2:0][2:0] kind_1q;
-  logic [2:0][64:0] literal_1q;
+  logic [2:0][63:0] literal_1q;
   logic [1:0][3:0] test_1q;
   logic [2:0] is_column, is_result;
   logic [2:0][ROWS-1:0] present_2q, present_3q, present_4q;
@@ -386,7 +375,7 @@ module predicate_unit #(
   assign rows = product_valid ? product_rows : rows_4q;
 
   // Stage 5: the outcome of each row.
-  logic [ROWS-1:0] below, equal, above, misfits, wides;
+  logic [ROWS-1:0] below, equal, above, misfits;
   logic [ROWS-1:0] truth, valid, a, b, a_valid, b_valid, c_valid, both, at_least, at_most, same;
   assign a = true_4q[0];
   assign b = true_4q[1];
@@ -443,7 +432,7 @@ module predicate_unit #(
     end
   end
 
-  logic is_verdict_q, is_last_q, computes_q, overflow_q, wide_q;
+  logic is_verdict_q, is_last_q, computes_q, overflow_q;
   logic answer_valid_q, answer_last_q;
   logic [ROWS-1:0] checked_q, kept_q, answer_q;
   always_ff @(posedge clk_i) begin
@@ -461,7 +450,6 @@ module predicate_unit #(
       computes_q <= 1'b0;
       answer_valid_q <= 1'b0;
       overflow_q <= 1'b0;
-      wide_q <= 1'b0;
     end else begin
       keep_q <= product_valid || (four_valid_q && !is_product);
       is_verdict_q <= (product_valid || (four_valid_q && !is_product)) && control.is_verdict;
@@ -469,7 +457,6 @@ module predicate_unit #(
                                                        four_q.op == OP_SUBTRACT));
       answer_valid_q <= is_verdict_q;
       overflow_q <= overflow_q || (computes_q && |(misfits & checked_q));
-      wide_q <= wide_q || (computes_q && |(wides & checked_q));
     end
   end
 
@@ -489,7 +476,6 @@ module predicate_unit #(
       .store_tests_i(outcomes),
       .place_i(place),
       .lane_i(lane),
-      .is_unsigned_i(is_unsigned),
       .result_i(result_place),
       .is_column_i(is_column),
       .is_result_i(is_result),
@@ -503,7 +489,6 @@ module predicate_unit #(
       .equal_o(equal[r]),
       .above_o(above[r]),
       .misfit_o(misfits[r]),
-      .is_wide_o(wides[r]),
       .keep_i(keep_q),
       .keep_place_i(keep_place_q)
     );
@@ -515,15 +500,15 @@ module predicate_unit #(
   localparam int unsigned ROOM = 64;
   logic answer_ready, kept_valid, answer_taken;
   logic [$clog2(ROOM):0] answers_q;
-  fifo #(.WIDTH(ROWS + 3), .DEPTH(ROOM)) i_answers (
+  fifo #(.WIDTH(ROWS + 2), .DEPTH(ROOM)) i_answers (
     .clk_i,
     .rst_ni,
     .valid_i(answer_valid_q),
     .ready_o(answer_ready),
-    .data_i({answer_last_q, wide_q && answer_last_q, overflow_q && answer_last_q, answer_q}),
+    .data_i({answer_last_q, overflow_q && answer_last_q, answer_q}),
     .valid_o(kept_valid),
     .ready_i(kept_ready_i),
-    .data_o({kept_last_o, kept_wide_o, kept_overflow_o, kept_rows_o})
+    .data_o({kept_last_o, kept_overflow_o, kept_rows_o})
   );
   assign kept_valid_o = kept_valid;
   assign answer_taken = kept_valid && kept_ready_i;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates and words of columns for benches, and both as the HLS stage `filter` takes them.
+// Predicates and words of columns for benches, and both as the HLS process `evaluate_predicate`
+// takes them.
 #pragma once
 
 #include <vector>
@@ -16,7 +17,7 @@ struct predicate_operand {
   /// A column or a step; of a test its column.
   uint32_t index = 0;
   uint32_t test = 0;
-  nearscan::i128 literal = 0;
+  int64_t literal = 0;
 };
 
 struct predicate_step {
@@ -36,16 +37,13 @@ struct predicate_word {
 };
 
 struct predicate_job {
-  uint32_t unsigned_columns = 0;
   std::vector<predicate_step> steps;
   std::vector<predicate_word> words;
 };
 
 inline predicate_operand column(uint32_t lane) { return {nearscan::OPERAND_COLUMN, lane, 0, 0}; }
 inline predicate_operand result(uint32_t step) { return {nearscan::OPERAND_STEP, step, 0, 0}; }
-inline predicate_operand literal(int64_t value) {
-  return {nearscan::OPERAND_LITERAL, 0, 0, static_cast<nearscan::i128>(value)};
-}
+inline predicate_operand literal(int64_t value) { return {nearscan::OPERAND_LITERAL, 0, 0, value}; }
 
 /// A number that is likely to meet another one, or a limit.
 inline int64_t likely_number(dice& dice) {
@@ -111,12 +109,6 @@ class predicate_maker {
     if (!found.empty() && dice_.chance(40)) return result(found[dice_.below(found.size())]);
     if (dice_.chance(30)) return literal(is_small_ ? small_number(dice_) : likely_number(dice_));
     if (!is_small_ && dice_.chance(3)) return predicate_operand();
-    if (!is_small_ && dice_.chance(5)) {
-      // One that only a column without a sign reaches.
-      predicate_operand of = literal(0);
-      of.literal = nearscan::make_i128(dice_.next() | 1ull << 63, 0);
-      return of;
-    }
     return column(static_cast<uint32_t>(dice_.below(PREDICATE_LANES)));
   }
 
@@ -163,9 +155,7 @@ token<Port::BITS> token_of_step(const predicate_step& step, bool is_last) {
     const bool is_test = of.kind == nearscan::OPERAND_TEST;
     set(made, Port::kind().at(i, 3), of.kind);
     set(made, Port::index().at(i, 7), is_test ? of.index | of.test << 3 : of.index);
-    const field literal = Port::literal().at(i, 65);
-    set(made, {literal.first, 64}, static_cast<uint64_t>(of.literal));
-    set(made, {literal.first + 64, 1}, of.literal < 0 ? 1 : 0);
+    set(made, Port::literal().at(i, 64), static_cast<uint64_t>(of.literal));
   }
   set(made, Port::last(), is_last ? 1 : 0);
   return made;
@@ -188,99 +178,113 @@ token<Port::BITS> token_of_word(const predicate_word& word, bool is_last) {
 }
 
 /// What the stage keeps of a job: a mask for each word.
-struct filter_answer {
+struct predicate_answer {
   std::vector<uint8_t> kept;
+  /// Words of the batches before the first one in which a result left its width.
+  size_t worth = 0;
   bool overflows = false;
 };
 
 namespace stage {
 
-inline uint16_t operand_code(const predicate_operand& of, nearscan::program_plan& plan,
+inline uint16_t operand_code(const predicate_operand& of, nearscan::operand_tables& tables,
                              uint32_t& literals, uint32_t& tests) {
   uint32_t index = of.index;
   if (of.kind == nearscan::OPERAND_LITERAL) {
-    plan.literals[literals] = of.literal;
+    tables.literals[literals] = of.literal;
     index = literals++;
   } else if (of.kind == nearscan::OPERAND_TEST) {
-    plan.test_column[tests] = static_cast<uint8_t>(of.index);
-    plan.test_bit[tests] = static_cast<uint8_t>(of.test);
+    if (tests == nearscan::TESTS_MAX) fail("a program has too many tests");
+    tables.test_column[tests] = static_cast<uint8_t>(of.index);
+    tables.test_bit[tests] = static_cast<uint8_t>(of.test);
     index = tests++;
   }
   return static_cast<uint16_t>(of.kind << nearscan::OPERAND_KIND_SHIFT | index);
 }
 
-inline void fill_plan(const predicate_job& job, nearscan::filter_plan& plan) {
+inline void fill_plan(const predicate_job& job, nearscan::program_plan& plan) {
   uint32_t literals = 0;
   uint32_t tests = 0;
-  plan = nearscan::filter_plan();
-  plan.program.unsigned_columns = job.unsigned_columns;
-  plan.program.step_count = static_cast<uint32_t>(job.steps.size());
+  plan = nearscan::program_plan();
+  plan.step_count = static_cast<uint32_t>(job.steps.size());
   for (size_t i = 0; i < job.steps.size(); i++) {
     const predicate_step& from = job.steps[i];
-    nearscan::step& to = plan.program.steps[i];
+    nearscan::step& to = plan.steps[i];
     to.op = static_cast<uint8_t>(from.op);
     to.width = static_cast<uint8_t>(from.width);
-    to.a = operand_code(from.of[0], plan.program, literals, tests);
-    to.b = operand_code(from.of[1], plan.program, literals, tests);
-    to.c = operand_code(from.of[2], plan.program, literals, tests);
+    to.a = operand_code(from.of[0], plan.tables, literals, tests);
+    to.b = operand_code(from.of[1], plan.tables, literals, tests);
+    to.c = operand_code(from.of[2], plan.tables, literals, tests);
   }
-  plan.lane_count = PREDICATE_LANES;
-  plan.rows = nearscan::ROWS * job.words.size();
-  plan.steps_max = ~0ull;
-  plan.forwarded[0] = true;
 }
 
-/// The column of a lane. Its codes say which word it is, which the stage hands on.
-inline void feed_lane(const predicate_job& job, int lane, nearscan::value_stream& out,
-                      nearscan::report_stream& reports) {
-  for (size_t i = 0; i < job.words.size(); i++) {
-    nearscan::value_token token = nearscan::value_token();
-    for (int row = 0; row < nearscan::ROWS; row++) {
-      token.value.row[row] = static_cast<int64_t>(job.words[i].value[lane][row]);
-      token.tests[row] = job.words[i].tests[lane][row];
-      token.code[row] = static_cast<uint16_t>(i);
+/// Words from `first` on as a batch.
+inline void fill_block(const predicate_job& job, size_t first, nearscan::column_block& block,
+                       nearscan::batch_token& batch) {
+  uint8_t words = 0;
+  while (words < nearscan::BATCH_WORDS && first + words < job.words.size()) {
+    const predicate_word& from = job.words[first + words];
+    for (int lane = 0; lane < PREDICATE_LANES; lane++) {
+      nearscan::value_token& to = block[words][lane];
+      to = nearscan::EMPTY_WORD;
+      for (int row = 0; row < nearscan::ROWS; row++) {
+        to.value.row[row] = static_cast<int64_t>(from.value[lane][row]);
+        to.tests[row] = from.tests[lane][row];
+      }
+      to.valid = from.present[lane];
+      to.count = nearscan::ROWS;
     }
-    token.valid = job.words[i].present[lane];
-    token.count = static_cast<uint8_t>(nearscan::count_bits(job.words[i].rows));
-    out.write(token);
+    batch.rows[words] = from.rows;
+    words++;
   }
-  nearscan::value_token end = nearscan::value_token();
-  end.last = true;
-  out.write(end);
-  reports.write(nearscan::empty_report());
+  batch.words = words;
+  batch.last = false;
 }
 
-inline void collect_kept(nearscan::keep_stream& kept, nearscan::value_stream& forwarded,
-                         nearscan::report_stream& reports, filter_answer& answer) {
-  while (true) {
-    const nearscan::keep_token token = kept.read();
-    if (token.last) break;
-    answer.kept[forwarded.read().code[0]] = token.keep;
+inline void feed_batches(const predicate_job& job, nearscan::evaluated_blocks& blocks,
+                         nearscan::batch_stream& batches) {
+  for (size_t first = 0; first < job.words.size(); first += nearscan::BATCH_WORDS) {
+    nearscan::batch_token batch = nearscan::batch_token();
+    {
+      hls::write_lock<nearscan::column_block> block(blocks);
+      fill_block(job, first, block, batch);
+    }
+    batches.write(batch);
+  }
+  batches.write(nearscan::last_batch());
+}
+
+/// Reads the verdicts. Whoever passes words on leaves out the rows that are not there.
+inline void collect_verdicts(const predicate_job& job, nearscan::verdict_stream& verdicts,
+                             nearscan::report_stream& reports, predicate_answer& answer) {
+  nearscan::verdict_token verdict = nearscan::verdict_token();
+  for (size_t i = 0; i < job.words.size(); i++) {
+    const size_t place = i % nearscan::BATCH_WORDS;
+    if (place == 0) verdict = verdicts.read();
+    answer.kept.push_back(verdict.rows[place] & job.words[i].rows);
+    if (!verdict.failed) answer.worth = answer.kept.size();
   }
   answer.overflows = reports.read().status == nearscan::STATUS_OVERFLOW;
 }
 
 }  // namespace stage
 
-/// Runs a job through the stage. Rows may only lack at the end of the last word.
-inline filter_answer filter_by_stage(const predicate_job& job) {
-  static nearscan::filter_plan plan;
-  static nearscan::key_memory keys;
+/// Runs a job through the stage.
+inline predicate_answer evaluate_by_stage(const predicate_job& job) {
+  static nearscan::program_plan plan;
   stage::fill_plan(job, plan);
-  nearscan::value_stream lanes[nearscan::LANES];
-  nearscan::report_stream reports_in[nearscan::LANES];
-  nearscan::value_stream forwarded[nearscan::LANES];
-  nearscan::keep_stream kept;
-  nearscan::report_stream reports_out;
-  filter_answer answer;
-  answer.kept.resize(job.words.size());
+  nearscan::evaluated_blocks blocks;
+  nearscan::batch_stream batches;
+  nearscan::apart_stream apart_words;
+  nearscan::step_result_stream apart_results;
+  nearscan::verdict_stream verdicts;
+  nearscan::report_stream reports;
+  predicate_answer answer;
   NS_REGION(flow);
-  for (int lane = 0; lane < PREDICATE_LANES; lane++) {
-    NS_LANE_STAGE(flow, lane, true,
-                  stage::feed_lane(job, lane, lanes[lane], reports_in[lane]));
-  }
-  NS_STAGE(flow, nearscan::filter(plan, keys, lanes, reports_in, forwarded, kept, reports_out));
-  NS_STAGE(flow, stage::collect_kept(kept, forwarded[0], reports_out, answer));
+  NS_STAGE(flow, stage::feed_batches(job, blocks, batches));
+  NS_STAGE(flow, nearscan::evaluate_predicate(plan, false, blocks, batches, apart_words,
+                                              apart_results, verdicts, reports));
+  NS_STAGE(flow, stage::collect_verdicts(job, verdicts, reports, answer));
   NS_RUN(flow);
   if (nearscan_portable::last_stuck()[0] != '\0') {
     fail("the stage is stuck: %s", nearscan_portable::last_stuck());
