@@ -23,6 +23,8 @@ import os
 import tomllib
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+# Models call the stages of the kernels.
+STAGES = os.path.join(os.path.dirname(FOLDER), "hls")
 SPDX = "// SPDX-License-Identifier: Apache-2.0"
 CONTROL = ("ap_ce", "ap_start", "ap_continue")
 STATUS = ("ap_done", "ap_idle", "ap_ready")
@@ -221,7 +223,7 @@ def blackbox(description, rtl, figures):
     return {
         "c_function_name": name,
         "rtl_top_module_name": name,
-        "c_files": [{"c_file": f"{description['name']}.cpp", "cflag": ""}],
+        "c_files": [{"c_file": f"{description['name']}.cpp", "cflag": f"-I{STAGES}"}],
         "rtl_files": rtl,
         "c_parameters": parameters,
         "rtl_common_signal": common,

@@ -53,8 +53,8 @@ fn find<'a>(all: &'a [Figures], module: &Module) -> Option<&'a Figures> {
 }
 
 fn resources(modules: &[Module], all: &[Figures]) -> String {
-    let mut text = "| module | what it does | compared with | runs | results | LUT | FF | LUTRAM | \
-                    BRAM | URAM | DSP | levels |\n\
+    let mut text = "| module | what it does | compared with | runs | results | LUT | FF | \
+                    LUTRAM | BRAM | URAM | DSP | levels |\n\
                     |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
         .to_owned();
     for module in modules {
