@@ -9,6 +9,7 @@ under `waveform`. A cycle shows what the signals have right before its clock edg
 import argparse
 import json
 import tomllib
+from xml.etree import ElementTree
 
 
 def arguments():
@@ -84,6 +85,21 @@ def wave(rows, signal):
     return line
 
 
+def without_unused(drawing):
+    """The drawing without the symbols of the library that it does not use."""
+    namespaces = {"": "http://www.w3.org/2000/svg", "xlink": "http://www.w3.org/1999/xlink"}
+    for prefix, uri in namespaces.items():
+        ElementTree.register_namespace(prefix, uri)
+    root = ElementTree.fromstring(drawing)
+    link = f"{{{namespaces['xlink']}}}href"
+    used = {each.get(link, "").lstrip("#") for each in root.iter()}
+    for definitions in root.iter(f"{{{namespaces['']}}}defs"):
+        for symbol in list(definitions):
+            if symbol.get("id") is not None and symbol.get("id") not in used:
+                definitions.remove(symbol)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
 def main():
     """Prints the drawing."""
     import wavedrom
@@ -94,8 +110,8 @@ def main():
     rows = cycles(options.trace)[chosen["first"] : chosen["first"] + chosen["cycles"]]
     lines = [{"name": "ap_clk", "wave": "p" + "." * (len(rows) - 1)}]
     lines += [wave(rows, signal) for signal in chosen["signals"]]
-    drawing = {"signal": lines, "config": {"hscale": chosen.get("scale", 1)}}
-    print(wavedrom.render(json.dumps(drawing)).tostring())
+    drawing = wavedrom.render(json.dumps({"signal": lines}))
+    print(without_unused(drawing.tostring()))
 
 
 if __name__ == "__main__":

@@ -251,25 +251,10 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 64, test.check(smallest, rtl::pace::FREE, 6)});
 }
 
-/// A short run for a waveform.
-void draw(tester& test) {
-  rtl::dice dice(14);
-  job made;
-  for (key_set& set : made.sets) set = {true, false, 0, 255, 0, 1};
-  add_blocks(made, dice, 2, 50);
-  add_words(made, dice, 3, 20);
-  test.bench.draw();
-  test.check(made, rtl::pace::FREE, 7);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   tester test(argc, argv);
-  if (test.bench.is_drawing()) {
-    draw(test);
-    return 0;
-  }
   check_limits(test);
   measure(test);
   check_whole_memory(test);

@@ -210,10 +210,38 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 4, test.check(smallest, rtl::pace::FREE, 1)});
 }
 
+/// A short run for a waveform: four entries, then words of five rows, of two and of one.
+void draw(tester& test) {
+  job made;
+  made.entries = 4;
+  for (uint32_t entry = 0; entry < 4; entry++) {
+    rtl::token<load::BITS> token;
+    rtl::set(token, load::value(), 0xa0 + entry);
+    rtl::set(token, load::is_entry(), 1);
+    rtl::set(token, load::last(), entry == 3);
+    made.load_in.write(token);
+  }
+  for (const uint32_t count : {5u, 2u, 1u}) {
+    rtl::token<words::BITS> token;
+    for (uint32_t row = 0; row < count; row++) {
+      rtl::set(token, words::index().at(static_cast<int>(row), 32), (count + row) % 4);
+    }
+    rtl::set(token, words::count(), count);
+    rtl::set(token, words::last(), count == 1);
+    made.words_in.write(token);
+  }
+  test.bench.draw();
+  test.check(made, rtl::pace::FREE, 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   tester test(argc, argv);
+  if (test.bench.is_drawing()) {
+    draw(test);
+    return 0;
+  }
   check_sizes(test);
   measure(test);
   check_random(test);

@@ -101,6 +101,19 @@ fn cycles(modules: &[Module], all: &[Figures]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtl::{description, figures};
+
+    #[test]
+    fn page_has_the_figures_that_are_kept() {
+        let project = Project::open().unwrap();
+        let modules = description::read(&project).unwrap();
+        let kept = figures::read(&project).unwrap();
+        assert_eq!(update(&project, &modules, &kept, true).unwrap(), None);
+        for module in &modules {
+            assert!(find(&kept, module).is_some(), "{} has no figures", module.name);
+        }
+        assert_eq!(kept.len(), modules.len());
+    }
 
     #[test]
     fn replaces_what_is_between_the_markers() {
