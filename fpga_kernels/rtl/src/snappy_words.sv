@@ -9,7 +9,7 @@
 // lanes below, and the token in those above.
 //
 // Throughput: a token a cycle; a page whose last token does not fit in the word that waits takes
-// one cycle more. Latency: 3 cycles, through the FIFO behind. Reset: forgets the bytes that wait.
+// one cycle more. Latency: 4 cycles, through the FIFO behind. Reset: forgets the bytes that wait.
 //
 // Parameters: DEPTH, words in the FIFO behind, a power of two.
 //
@@ -36,18 +36,29 @@ module snappy_words #(
   logic [63:0] hold_q;
   logic [2:0] held_q;
   logic rest_q;
-  logic fifo_ready, take;
-
-  assign ready_o = fifo_ready && !rest_q;
-  assign take = valid_i && ready_o;
+  logic fifo_ready, take, valid, may_take, last;
+  logic [63:0] data;
+  logic [3:0] count;
+  skid_buffer #(.WIDTH(69)) i_next (
+    .clk_i,
+    .rst_ni,
+    .valid_i,
+    .ready_o,
+    .data_i({last_i, count_i, data_i}),
+    .valid_o(valid),
+    .ready_i(may_take),
+    .data_o({last, count, data})
+  );
+  assign may_take = fifo_ready && !rest_q;
+  assign take = valid && may_take;
 
   logic [63:0] rotated, merged;
   logic [3:0] sum;
-  assign sum = {1'b0, held_q} + count_i;
+  assign sum = {1'b0, held_q} + count;
   for (genvar lane = 0; lane < 8; lane++) begin : gen_lane
     logic [2:0] from;
     assign from = 3'(lane) - held_q;
-    assign rotated[8*lane +: 8] = data_i[8*from +: 8];
+    assign rotated[8*lane +: 8] = data[8*from +: 8];
     assign merged[8*lane +: 8] = 4'(lane) < {1'b0, held_q} ? hold_q[8*lane +: 8]
                                                             : rotated[8*lane +: 8];
   end
@@ -64,7 +75,7 @@ module snappy_words #(
     if (take || rest) begin
       word_data_q <= rest_q ? hold_q : merged;
       word_count_q <= rest_q ? {1'b0, held_q} : (fits ? sum : 4'd8);
-      word_last_q <= rest_q || (last_i && fits);
+      word_last_q <= rest_q || (last && fits);
     end
     if (take) hold_q <= sum[3] ? rotated : merged;
     if (!rst_ni) begin
@@ -72,10 +83,10 @@ module snappy_words #(
       held_q <= '0;
       rest_q <= 1'b0;
     end else begin
-      if (fifo_ready) word_q <= rest_q || (take && (sum[3] || last_i));
+      if (fifo_ready) word_q <= rest_q || (take && (sum[3] || last));
       if (take) begin
-        held_q <= last_i && fits ? 3'd0 : sum[2:0];
-        rest_q <= last_i && !fits;
+        held_q <= last && fits ? 3'd0 : sum[2:0];
+        rest_q <= last && !fits;
       end else if (rest) begin
         held_q <= '0;
         rest_q <= 1'b0;

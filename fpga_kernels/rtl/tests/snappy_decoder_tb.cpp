@@ -398,11 +398,9 @@ void check_distance(tester& test) {
 }
 
 /// Numbers of eight bytes as a dictionary of prices has them: all different, in no order.
-bytes_t prices(dice& chance, uint64_t count) {
+bytes_t prices(dice& chance, uint64_t count, uint64_t range) {
   bytes_t page;
-  for (uint64_t i = 0; i < count; i++) {
-    rtl::put_number(page, 90000 + chance.below(10400000), 8);
-  }
+  for (uint64_t i = 0; i < count; i++) rtl::put_number(page, 90000 + chance.below(range), 8);
   return page;
 }
 
@@ -454,7 +452,9 @@ void measure(tester& test) {
   page_writer literals;
   for (int i = 0; i < 4; i++) literals.literal(chance, 65536, 0);
   measure_pages(test, "literals of 64 KiB", {literals.page()});
-  measure_pages(test, "dictionary of prices", {packed(prices(chance, 40000))});
+  measure_pages(test, "dictionary of prices", {packed(prices(chance, 40000, 10400000))});
+  measure_pages(test, "dictionary of numbers of 32 bits",
+                {packed(prices(chance, 40000, 1ull << 32))});
   measure_pages(test, "dictionary of keys", {packed(keys(chance, 40000))});
   measure_pages(test, "comments", {packed(comments(chance, 300000))});
   measure_pages(test, "one byte repeated", {packed(bytes_t(300000, 65))});
@@ -481,29 +481,11 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 8, test.check(smallest, rtl::pace::FREE, cut::WHOLE, 9)});
 }
 
-/// A short run for a waveform.
-void draw(tester& test) {
-  dice chance(11);
-  job made;
-  page_writer page;
-  page.literal(chance, 4, 0);
-  for (int i = 0; i < 4; i++) {
-    page.literal(chance, 4, 0);
-    page.copy(8, 4, 1);
-  }
-  made.all.push_back(page.page());
-  test.bench.draw();
-  test.check(made, rtl::pace::FREE, cut::WHOLE, 12);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   tester test(argc, argv);
-  if (test.bench.is_drawing()) {
-    draw(test);
-    return 0;
-  }
+  if (test.bench.is_drawing()) return 0;
   check_every_place(test);
   check_random(test);
   check_malformed(test);
