@@ -47,8 +47,8 @@ struct page_reader {
   }
 };
 
-/// The whole words that a page has written, in a ring of 64 KiB. A word that was put into the memory
-/// can be read from it some iterations later, so the latest are in registers too.
+/// The whole words that a page has written, in a ring of 64 KiB. A word that was put into the
+/// memory can be read from it some iterations later, so the latest are in registers too.
 struct page_history {
   static constexpr uint32_t WORDS = SNAPPY_DISTANCE_MAX / 8;
   static constexpr uint32_t RECENT = 4;
