@@ -128,6 +128,9 @@ void check_operations(tester& test) {
           job.steps.push_back(make(nearscan::OP_LESS, rtl::result(0), rtl::literal(3)));
         } else if (width >= 2) {
           continue;
+        } else if (width == 1) {
+          // Behind it FALSE is kept, and NULL is not.
+          job.steps.push_back(make(nearscan::OP_NOT, rtl::result(0)));
         }
         // In words of few rows what leaves its width is rarer.
         add_words(job, dice, 3, width < 2, 20);
