@@ -64,7 +64,7 @@ inline bool fits_width(i128 value, uint8_t width) {
   }
 }
 
-/// The size of a number, which that of the least one has too.
+/// The absolute value; that of the least number fits, because the result has no sign.
 inline uint64_t magnitude(int64_t value) {
   const uint64_t bits = static_cast<uint64_t>(value);
   return value < 0 ? static_cast<uint64_t>(0) - bits : bits;
@@ -75,7 +75,7 @@ inline uint64_t magnitude(int64_t value) {
 ///
 /// A divider goes round a bit a cycle: 64 cycles a number, whatever its size.
 inline bool divide_overflows(uint8_t op, int64_t a, int64_t b, int64_t* out) {
-  // Of the complement there is no quotient that traps, for it is taken by subtraction.
+  // Done by negation: the least number divided by -1 would trap.
   if (b == -1) {
     const int64_t negative =
         static_cast<int64_t>(static_cast<uint64_t>(0) - static_cast<uint64_t>(a));

@@ -210,6 +210,12 @@ void wait_to_read(fifo_state* fifo) { give_way(waiting::to_read, fifo); }
 void wait_to_write(fifo_state* fifo) { give_way(waiting::to_write, fifo); }
 void wait_a_round() { give_way(waiting::a_round, nullptr); }
 
+void take_time() {
+  // Fewer than the rounds without progress after which stages are taken to be stuck.
+  const int rounds = region != nullptr && depths == depth_mode::smallest ? 8 : 0;
+  for (int round = 0; round < rounds; round++) wait_a_round();
+}
+
 dataflow::dataflow() : state_(new region_state()) {}
 
 dataflow::~dataflow() {

@@ -38,6 +38,9 @@ void wait_to_read(fifo_state* fifo);
 void wait_to_write(fifo_state* fifo);
 /// Called by a stage that polls: gives way to every other stage once.
 void wait_a_round();
+/// Called where something takes its time, in a stage or outside of a region: where every FIFO has
+/// one place, gives way for some rounds.
+void take_time();
 
 /// Which stages the last region of this thread left waiting for each other, with what each waited
 /// for; empty when all had ended. Valid until the next region of this thread runs.

@@ -3,14 +3,16 @@
 // their words later, in the order of the requests. As much of it as our kernels use.
 //
 // It is strict where hardware would hang or lose words: a request too many, a word without a
-// request, an answer to a write that was not awaited, or words that a kernel leaves behind for its
-// next call end the program.
+// request, an answer that is awaited before all words were written, or words that a kernel leaves
+// behind for its next call end the program. What is written is in memory once its answer came, so
+// whoever reads sooner reads what was there before.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+
+#include "dataflow.hpp"
 
 namespace hls {
 
@@ -21,7 +23,7 @@ class burst_maxi {
   burst_maxi(const T* memory) : read_from_(memory), write_to_(nullptr) {}
   burst_maxi(T* memory) : read_from_(memory), write_to_(memory) {}
   ~burst_maxi() {
-    if (!reads_.is_empty() || !writes_.is_empty() || unanswered_ != 0) std::abort();
+    if (!reads_.is_empty() || announced_ != answered_) std::abort();
   }
 
   /// Asks for `count` words from `first` on. Does not wait.
@@ -32,34 +34,60 @@ class burst_maxi {
 
   /// Announces `count` words from `first` on. Does not wait.
   void write_request(size_t first, size_t count) {
-    writes_.push(first, count);
-    unanswered_++;
-    if (unanswered_ > REQUESTS_MAX) std::abort();
+    if (count > BURST_WORDS_MAX || announced_ - answered_ == REQUESTS_MAX) std::abort();
+    bursts_[announced_ % REQUESTS_MAX] = {first, count, 0, {}, {}};
+    announced_++;
   }
 
   /// The next word of the oldest request that has not got all of its words.
-  void write(const T& word) { write_to_[writes_.next()] = word; }
+  void write(const T& word) { write(word, ~static_cast<uint64_t>(0)); }
 
   /// The same for the bytes of the word that have their bit set in `bytes`.
   void write(const T& word, uint64_t bytes) {
-    unsigned char* to = reinterpret_cast<unsigned char*>(write_to_ + writes_.next());
-    const unsigned char* from = reinterpret_cast<const unsigned char*>(&word);
-    for (size_t byte = 0; byte < sizeof(T); byte++) {
-      if (((bytes >> byte) & 1) != 0) to[byte] = from[byte];
-    }
+    if (filled_ == announced_) std::abort();
+    pending_burst& burst = bursts_[filled_ % REQUESTS_MAX];
+    burst.words[burst.held] = word;
+    burst.bytes[burst.held] = bytes;
+    burst.held++;
+    if (burst.held == burst.count) filled_++;
   }
 
-  /// Waits until the words of the oldest request are in memory.
+  /// Waits until the words of the oldest request are in memory; they are there no sooner.
   void write_response() {
-    if (unanswered_ == 0) std::abort();
-    unanswered_--;
+    if (answered_ == filled_) std::abort();
+    nearscan_portable::take_time();
+    const pending_burst& burst = bursts_[answered_ % REQUESTS_MAX];
+    for (size_t word = 0; word < burst.count; word++) {
+      put(burst.first + word, burst.words[word], burst.bytes[word]);
+    }
+    answered_++;
   }
 
  private:
   /// Requests in flight each way, the tool's default.
   static constexpr size_t REQUESTS_MAX = 16;
 
-  /// Bursts whose words have not all been moved.
+  /// Words of the longest burst that a kernel writes.
+  static constexpr size_t BURST_WORDS_MAX = 16;
+
+  /// A burst that is written, on its way to memory.
+  struct pending_burst {
+    size_t first;
+    size_t count;
+    size_t held;
+    T words[BURST_WORDS_MAX];
+    uint64_t bytes[BURST_WORDS_MAX];
+  };
+
+  void put(size_t at, const T& word, uint64_t bytes) {
+    unsigned char* to = reinterpret_cast<unsigned char*>(write_to_ + at);
+    const unsigned char* from = reinterpret_cast<const unsigned char*>(&word);
+    for (size_t byte = 0; byte < sizeof(T); byte++) {
+      if (((bytes >> byte) & 1) != 0) to[byte] = from[byte];
+    }
+  }
+
+  /// Bursts whose words have not all been read.
   class burst_queue {
    public:
     bool is_empty() const { return asked_ == moved_; }
@@ -95,8 +123,10 @@ class burst_maxi {
   const T* read_from_;
   T* write_to_;
   burst_queue reads_;
-  burst_queue writes_;
-  size_t unanswered_ = 0;
+  pending_burst bursts_[REQUESTS_MAX];
+  size_t announced_ = 0;
+  size_t filled_ = 0;
+  size_t answered_ = 0;
 };
 
 }  // namespace hls

@@ -18,6 +18,8 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   uint8_t predicate_kind[STEPS_MAX];
   uint8_t projection_kind[STEPS_MAX];
   command_header& header = plan.write.header;
+  // What a refused command is answered with.
+  plan.write.key_words = 0;
   uint32_t status = load_header(words, OPCODE_SCAN, header);
   if (status != STATUS_OK) return status;
   if (header.rows > UNIT_ROWS_MAX) return STATUS_MALFORMED;

@@ -53,8 +53,8 @@ STRINGS:
   return true;
 }
 
-/// Makes the automaton of a test with a pattern; false when it has too many places, or there are
-/// too many patterns.
+/// Makes the automaton of a test with a pattern, for which there is room; false when it has too many
+/// places.
 NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
                           const test_record& record, uint32_t test, pattern_plan& patterns) {
   const section_range& bytes_range = sections.of[SECTION_BYTES];
@@ -64,7 +64,7 @@ NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
   const string_record text = load_string_record(
       words, sections.of[SECTION_STRINGS].offset + record.string_first * STRING_RECORD_BYTES);
   const uint32_t number = patterns.count;
-  if (text.length > STRING_BYTES_MAX || number == PATTERNS_PER_COLUMN_MAX ||
+  if (text.length > STRING_BYTES_MAX ||
       static_cast<uint64_t>(text.offset) + text.length > bytes_range.bytes) {
     return false;
   }
@@ -130,6 +130,7 @@ TESTS:
     if (tests.test_count == TESTS_PER_COLUMN_MAX) return STATUS_MALFORMED;
     const uint16_t bit = tests.test_count;
     const bool is_pattern = record.op == TEST_LIKE;
+    if (is_pattern && tests.patterns.count == PATTERNS_PER_COLUMN_MAX) return STATUS_UNSUPPORTED;
     const bool loaded =
         is_pattern ? load_pattern(words, sections, record, bit, tests.patterns)
                    : load_test_strings(words, sections, record, tests, strings, lane_words);

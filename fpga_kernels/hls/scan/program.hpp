@@ -39,7 +39,8 @@ NS_RARE bool evaluate_apart(const operand_tables& tables, const step& at, uint32
   uint32_t done = 0;
 APART_WORDS:
   while (done < batch.words) {
-#pragma HLS PIPELINE II = 1
+// A result may only be waited for behind the word that asks for it, which the tool cannot see.
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 32
     if (asked < batch.words && (asked == done || !apart.words.full())) {
       apart_token word;

@@ -167,8 +167,7 @@ BATCHES:
   reports.write(own);
 }
 
-/// Columns of a word that are sent per iteration: the steps' memory has as many copies to be read
-/// for that.
+/// Columns of a word that are sent per iteration: the steps' memory has as many ports to read it.
 static constexpr uint32_t SENT_COLUMNS = 2;
 
 /// Sends the columns of a word, those that only count left out; gives the iterations.

@@ -77,8 +77,10 @@ WORDS_TO_WRITE:
       scratch.write(token.word[at]);
       at++;
       moved = true;
-    } else if (in_flight.count == WRITES_IN_FLIGHT || (!moved && in_flight.count != 0)) {
-      // The oldest answer is awaited when no other burst may begin, or when there is none to begin.
+    } else if (in_flight.count == WRITES_IN_FLIGHT ||
+               (!moved && in_flight.count != 0 && idle + 1 >= lane_count)) {
+      // The oldest answer is awaited when no other burst may begin, or when in a whole round no
+      // lane had one to begin.
       scratch.write_response();
       unanswered[in_flight.pop()]++;
       moved = true;
