@@ -186,11 +186,7 @@ impl UnitRunner {
         let Returned { reason, cost } = returned;
         self.metrics.pushed_back(reason);
         self.metrics.units_cpu.add(1);
-        let fallback = match reason {
-            // The fallback has the same integer widths as the drive, so it would overflow too.
-            PushBack::Overflow => None,
-            _ => self.on_fallback(&unit, &fragment).await,
-        };
+        let fallback = self.on_fallback(&unit, &fragment).await;
         let rows = match fallback {
             Some(charged) => {
                 self.log(&unit, "cpu", reason.word(), cost, row_count(&charged.batches));

@@ -317,6 +317,11 @@ fn predicate_lowers_to_steps(#[case] sql: &str, #[case] steps: &str) {
     "CAST(k@1 AS Decimal128(15, 2))"
 )]
 #[case::a_date_as_a_number("CAST(d AS INT) = i", KeepReason::Expression, "CAST(d@2 AS Int32)")]
+#[case::a_literal_without_a_sign(
+    "u = 18446744073709551615",
+    KeepReason::Expression,
+    "a literal of more than 64 bits"
+)]
 #[case::unsigned_as_signed("CAST(u AS BIGINT) = k", KeepReason::Expression, "CAST(u@9 AS Int64)")]
 #[case::intervals(
     "d + INTERVAL '1' MONTH > DATE '1994-01-01'",
@@ -347,6 +352,10 @@ fn predicate_without_counterpart_is_kept(
     format!("k IN ({})", (0..1025).map(|at| at.to_string()).collect::<Vec<_>>().join(", ")),
     "more than 1024 literals"
 )]
+#[case::many_patterns_of_a_column(
+    (0..5).map(|at| format!("s LIKE '%{at}%'")).collect::<Vec<_>>().join(" OR "),
+    "more than 4 patterns of a column"
+)]
 #[case::many_strings_of_a_column(
     format!("s IN ({})", (0..257).map(|at| format!("'{at}'")).collect::<Vec<_>>().join(", ")),
     "257 literals of a column, the limit is 256"
@@ -363,6 +372,9 @@ fn predicate_beyond_a_limit_of_the_format_is_kept(#[case] sql: String, #[case] d
 )]
 #[case::most_literals(
     format!("k IN ({})", (0..1024).map(|at| at.to_string()).collect::<Vec<_>>().join(", "))
+)]
+#[case::most_patterns_of_a_column(
+    (0..4).map(|at| format!("s LIKE '%{at}%'")).collect::<Vec<_>>().join(" OR ")
 )]
 #[case::most_tests_of_a_column(
     (0..16).map(|at| format!("s > '{at}'")).collect::<Vec<_>>().join(" OR ")
