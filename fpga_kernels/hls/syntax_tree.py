@@ -186,16 +186,17 @@ def operator_of(cursor: Cursor) -> str:
 
 def has_static_bound(loop: Cursor) -> bool:
     """Whether it is `for (int i = FIRST; i < CONSTANT [&& ...]; ...)`, or up to `FIRST + CONSTANT`,
-    which is as many iterations whatever the first one is."""
+    which is as many iterations whatever the first one is. One that counts down has to begin with a
+    constant."""
     if loop.kind != CursorKind.FOR_STMT:
         return False
     parts = list(own_parts(loop))
     conditions = [part for part in parts if part.kind == CursorKind.BINARY_OPERATOR]
-    first = text_of(list(below(parts[0]))[-1]) if parts else ""
+    first = list(below(parts[0]))[-1] if parts else None
     return any(bounds(condition, first) for condition in conditions)
 
 
-def bounds(condition: Cursor, first: str) -> bool:
+def bounds(condition: Cursor, first: Cursor | None) -> bool:
     """Whether a condition ends when a counter, which begins at `first`, reaches a constant or has
     grown by one."""
     parts = list(condition.get_children())
@@ -206,9 +207,12 @@ def bounds(condition: Cursor, first: str) -> bool:
     operator = operator_of(condition)
     if operator == "&&":
         return any(bounds(part, first) for part in parts)
-    if operator not in ("<", "<=", ">", ">=", "!="):
+    if operator in (">", ">=", "!="):
+        return first is not None and is_constant(first) and is_constant(parts[1])
+    if operator not in ("<", "<="):
         return False
-    return is_constant(parts[1]) or is_sum_with(parts[1], first)
+    start = text_of(first) if first is not None else ""
+    return is_constant(parts[1]) or is_sum_with(parts[1], start)
 
 
 def is_sum_with(cursor: Cursor, first: str) -> bool:

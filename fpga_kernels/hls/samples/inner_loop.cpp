@@ -10,7 +10,22 @@ SEARCH:
   return found;
 }
 
+inline int halved(int from) {
+  int halves = 0;
+HALVES:
+  for (int left = from; left > 0; left /= 2) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 6
+    halves++;
+  }
+  return halves;
+}
+
 extern "C" void kernel(const int* bits, int* out) {
+COUNTED_DOWN:
+  for (int row = 0; row < 64; row++) {  // refused
+#pragma HLS PIPELINE II = 1
+    out[row] = halved(row);
+  }
 ROWS:
   for (int row = 0; row < 64; row++) {  // refused
 #pragma HLS PIPELINE II = 1
