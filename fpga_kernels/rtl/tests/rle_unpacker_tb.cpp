@@ -156,8 +156,8 @@ void check_edges(tester& test) {
     whole.groups(dice, 2);
     whole.header(20, false, 2);
     whole.number(dice);
-    whole.groups(dice, 64);
-    const rtl::page page = whole.page(8 * 2 + 20 + 8 * 64 - 3);
+    whole.groups(dice, 65);
+    const rtl::page page = whole.page(8 * 2 + 20 + 8 * 65 - 3);
     const size_t step = page.bytes.size() > 300 ? 37 : 7;
     for (size_t end = 0; end <= page.bytes.size(); end += end < 24 ? 1 : step) {
       rtl::page cut = page;
@@ -177,6 +177,31 @@ void check_edges(tester& test) {
       }
       for (int i = 0; i < 100; i++) short_group.byte(static_cast<uint8_t>(dice.next()));
       test.check("rest", short_group.page(wanted), rtl::pace::RANDOM, wanted, &dice);
+    }
+  }
+}
+
+/// Headers of several bytes at each byte of two words, and a page that ends at each of theirs.
+///
+/// Behind the end stand zeros, so what is there of such a header looks like a whole one. Numbers of
+/// no bits take no bytes, so a whole one may be the end of a page.
+void check_cut_headers(tester& test) {
+  rtl::dice dice(2500);
+  for (const uint32_t width : {0u, 1u, 8u, 12u, 32u}) {
+    for (uint32_t first = 0; first < 16; first++) {
+      for (uint32_t bytes = 2; bytes <= 5; bytes++) {
+        for (const bool is_packed : {false, true}) {
+          rtl::page_maker maker(width);
+          for (uint32_t byte = 0; byte < first; byte++) maker.header(0, true, 1);
+          maker.header(is_packed ? 1 : 8, is_packed, bytes);
+          const rtl::page page = maker.page(8);
+          for (uint32_t lost = 0; lost < bytes; lost++) {
+            rtl::page cut = page;
+            cut.bytes.resize(page.bytes.size() - lost);
+            test.check("cut header", cut, rtl::PACES[(first + lost) % 2], first, nullptr);
+          }
+        }
+      }
     }
   }
 }
@@ -281,6 +306,7 @@ int main(int argc, char** argv) {
   check_widths(test);
   measure(test);
   check_edges(test);
+  check_cut_headers(test);
   check_random(test);
   check_stage(test);
   rtl::print_vectors(test.runs, test.vectors);
