@@ -14,12 +14,13 @@ protocol:
 - `ap_rst` is active while high.
 
 Files, in the folder that is given: NAME_blackbox.v, NAME_blackbox.json, NAME_ports.hpp. The
-description is checked against `blackbox.schema.json`.
+description is checked against `blackbox.schema.json`, and its arguments against the model's.
 """
 
 import argparse
 import json
 import os
+import re
 import tomllib
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -39,6 +40,11 @@ def arguments():
     parser.add_argument("--figures", help="JSON with `latency` and what the module takes")
     parser.add_argument("--plain", action="store_true", help="the parameters are set already")
     return parser.parse_args()
+
+
+def argument(stream):
+    """The name of a stream as an argument of the C++ function."""
+    return stream.get("argument", f"{stream['name']}_{stream['direction']}")
 
 
 def width(stream):
@@ -185,7 +191,7 @@ def declarations(description):
     lines += [f"}}  // namespace {name}_ports", ""]
     scalars = description.get("scalars", [])
     values = [f"rtl::token<{each['bits']}> {each['name']}" for each in scalars]
-    values += [f"rtl::stream<{width(each)}>& {each['name']}" for each in description["streams"]]
+    values += [f"rtl::stream<{width(each)}>& {argument(each)}" for each in description["streams"]]
     lines += [f"void {name}_blackbox({', '.join(values)});", ""]
     return "\n".join(lines)
 
@@ -207,7 +213,7 @@ def blackbox(description, rtl, figures):
             keys = ("FIFO_data_read_in", "FIFO_empty_flag", "FIFO_read_enable")
         parameters.append(
             {
-                "c_name": stream["name"],
+                "c_name": argument(stream),
                 "c_port_direction": stream["direction"],
                 "rtl_ports": dict(zip(keys, (data, may, moves), strict=True)),
             }
@@ -240,6 +246,22 @@ def check(made):
         jsonschema.validate(made, json.load(file))
 
 
+def check_model(made):
+    """Checks that the definition of the function has the arguments that are described.
+
+    Their types are the compiler's to check.
+    """
+    path = os.path.join(FOLDER, "models", made["c_files"][0]["c_file"])
+    with open(path, encoding="utf-8") as file:
+        definition = re.search(rf"void {made['c_function_name']}\(([^)]*)\)", file.read())
+    if definition is None:
+        raise SystemExit(f"{path} does not define {made['c_function_name']}")
+    names = [re.search(r"\w+$", each.strip()).group() for each in definition.group(1).split(",")]
+    described = [each["c_name"] for each in made["c_parameters"]]
+    if names != described:
+        raise SystemExit(f"{path} has the arguments {names}; described are {described}")
+
+
 def main():
     """Writes the files of one module."""
     options = arguments()
@@ -253,6 +275,7 @@ def main():
     rtl = options.rtl or description["sources"]
     made = blackbox(description, [f"{name}_blackbox.v", *rtl], figures)
     check(made)
+    check_model(made)
     texts = {
         f"{name}_blackbox.v": wrapper(description, options.plain),
         f"{name}_ports.hpp": declarations(description),
