@@ -26,6 +26,8 @@ import tomllib
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Models call the stages of the kernels.
 STAGES = os.path.join(os.path.dirname(FOLDER), "hls")
+# Bits of the widest token: the most that the tool's numbers have, which it has to be told.
+TOKEN_BITS_MAX = 4096
 SPDX = "// SPDX-License-Identifier: Apache-2.0"
 CONTROL = ("ap_ce", "ap_start", "ap_continue")
 STATUS = ("ap_done", "ap_idle", "ap_ready")
@@ -219,6 +221,7 @@ def blackbox(description, rtl, figures):
             }
         )
     name = f"{description['name']}_blackbox"
+    cflag = f"-I{STAGES} -DAP_INT_MAX_W={TOKEN_BITS_MAX}"
     resources = {key: str(figures.get(key.lower(), 0)) for key in ("FF", "LUT", "BRAM", "URAM")}
     resources["LUT"] = str(figures.get("lut", 0) + figures.get("lutram", 0))
     resources["DSP"] = str(figures.get("dsp", 0))
@@ -229,13 +232,21 @@ def blackbox(description, rtl, figures):
     return {
         "c_function_name": name,
         "rtl_top_module_name": name,
-        "c_files": [{"c_file": f"{description['name']}.cpp", "cflag": f"-I{STAGES}"}],
+        "c_files": [{"c_file": f"{description['name']}.cpp", "cflag": cflag}],
         "rtl_files": rtl,
         "c_parameters": parameters,
         "rtl_common_signal": common,
         "rtl_performance": {"latency": latency, "II": latency},
         "rtl_resource_usage": resources,
     }
+
+
+def check_widths(description):
+    """Checks that a number of the HLS tool has room for each token."""
+    for each in [*description.get("scalars", []), *description["streams"]]:
+        bits = each["bits"] if "bits" in each else width(each)
+        if bits > TOKEN_BITS_MAX:
+            raise SystemExit(f"{each['name']} has {bits} bits; {TOKEN_BITS_MAX} is the limit")
 
 
 def check(made):
@@ -267,6 +278,7 @@ def main():
     options = arguments()
     with open(options.description, "rb") as file:
         description = tomllib.load(file)
+    check_widths(description)
     figures = {}
     if options.figures:
         with open(options.figures, encoding="utf-8") as file:
