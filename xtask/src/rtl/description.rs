@@ -28,6 +28,8 @@ pub(super) struct Module {
     pub(super) bytes: Side,
     /// Of the instance that is synthesised, as TOML.
     pub(super) parameters: String,
+    /// Sources that the synthesis maps once for all instances, as TOML; empty if there are none.
+    pub(super) mapped_once: String,
     /// Whether a run is drawn for the page.
     pub(super) waveform: bool,
     pub(super) mutants: Vec<Mutant>,
@@ -104,6 +106,7 @@ fn parse(text: &str) -> Result<Module> {
     let sources = sources.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let parameters = table.get("parameters").and_then(Value::as_table).cloned();
     let parameters = Value::Table(parameters.unwrap_or_default()).to_string();
+    let mapped_once = table.get("mapped_once").map(Value::to_string).unwrap_or_default();
     let waveform = table.get("waveform").is_some();
     let none = Vec::new();
     let mutants = table.get("mutants").and_then(Value::as_array).unwrap_or(&none);
@@ -117,6 +120,7 @@ fn parse(text: &str) -> Result<Module> {
         item: string("item")?,
         bytes: Side::parse(&string("bytes")?)?,
         parameters,
+        mapped_once,
         waveform,
         mutants,
     })
@@ -146,11 +150,12 @@ mod tests {
     fn reads_what_the_task_needs() {
         let text = "name = 'a'\ntitle = 'A'\ndoes = 'b'\ngolden = 'c'\nsources = ['a.sv']\n\
                     item = 'row'\nbytes = 'output'\nparameters = { ROWS = 8 }\n\
-                    [waveform]\nsignals = []\n\
+                    mapped_once = ['b']\n[waveform]\nsignals = []\n\
                     [[mutants]]\nwhat = 'x'\nfile = 'a.sv'\nfind = '1'\nreplace = '2'\n";
         let module = parse(text).unwrap();
         assert_eq!((module.name.as_str(), module.sources.len()), ("a", 1));
         assert_eq!(module.parameters, "{ ROWS = 8 }");
+        assert_eq!(module.mapped_once, "[\"b\"]");
         assert_eq!(module.bytes, Side::Output);
         assert!(module.waveform);
         assert_eq!(module.mutants[0].what, "x");
