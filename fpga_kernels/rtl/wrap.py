@@ -198,8 +198,8 @@ def declarations(description):
     return "\n".join(lines)
 
 
-def blackbox(description, rtl, figures):
-    """The description of the black box."""
+def blackbox(description, rtl, figures, folder):
+    """The description of the black box; its paths begin in the folder that it is written to."""
     parameters = [
         {
             "c_name": each["name"],
@@ -221,7 +221,7 @@ def blackbox(description, rtl, figures):
             }
         )
     name = f"{description['name']}_blackbox"
-    cflag = f"-I{STAGES} -DAP_INT_MAX_W={TOKEN_BITS_MAX}"
+    cflag = f"-I{os.path.relpath(STAGES, folder)} -DAP_INT_MAX_W={TOKEN_BITS_MAX}"
     resources = {key: str(figures.get(key.lower(), 0)) for key in ("FF", "LUT", "BRAM", "URAM")}
     resources["LUT"] = str(figures.get("lut", 0) + figures.get("lutram", 0))
     resources["DSP"] = str(figures.get("dsp", 0))
@@ -285,7 +285,7 @@ def main():
             figures = json.load(file)
     name = description["name"]
     rtl = options.rtl or description["sources"]
-    made = blackbox(description, [f"{name}_blackbox.v", *rtl], figures)
+    made = blackbox(description, [f"{name}_blackbox.v", *rtl], figures, options.folder)
     check(made)
     check_model(made)
     texts = {
