@@ -14,17 +14,20 @@ protocol:
 - `ap_rst` is active while high.
 
 Files, in the folder that is given: NAME_blackbox.v, NAME_blackbox.json, NAME_ports.hpp. The
-description is checked against `blackbox.schema.json`.
+description is checked against `blackbox.schema.json`, and its arguments against the model's.
 """
 
 import argparse
 import json
 import os
+import re
 import tomllib
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Models call the stages of the kernels.
 STAGES = os.path.join(os.path.dirname(FOLDER), "hls")
+# Bits of the widest token: the most that the tool's numbers have, which it has to be told.
+TOKEN_BITS_MAX = 4096
 SPDX = "// SPDX-License-Identifier: Apache-2.0"
 CONTROL = ("ap_ce", "ap_start", "ap_continue")
 STATUS = ("ap_done", "ap_idle", "ap_ready")
@@ -39,6 +42,11 @@ def arguments():
     parser.add_argument("--figures", help="JSON with `latency` and what the module takes")
     parser.add_argument("--plain", action="store_true", help="the parameters are set already")
     return parser.parse_args()
+
+
+def argument(stream):
+    """The name of a stream as an argument of the C++ function."""
+    return stream.get("argument", f"{stream['name']}_{stream['direction']}")
 
 
 def width(stream):
@@ -185,13 +193,13 @@ def declarations(description):
     lines += [f"}}  // namespace {name}_ports", ""]
     scalars = description.get("scalars", [])
     values = [f"rtl::token<{each['bits']}> {each['name']}" for each in scalars]
-    values += [f"rtl::stream<{width(each)}>& {each['name']}" for each in description["streams"]]
+    values += [f"rtl::stream<{width(each)}>& {argument(each)}" for each in description["streams"]]
     lines += [f"void {name}_blackbox({', '.join(values)});", ""]
     return "\n".join(lines)
 
 
-def blackbox(description, rtl, figures):
-    """The description of the black box."""
+def blackbox(description, rtl, figures, folder):
+    """The description of the black box; its paths begin in the folder that it is written to."""
     parameters = [
         {
             "c_name": each["name"],
@@ -207,12 +215,13 @@ def blackbox(description, rtl, figures):
             keys = ("FIFO_data_read_in", "FIFO_empty_flag", "FIFO_read_enable")
         parameters.append(
             {
-                "c_name": stream["name"],
+                "c_name": argument(stream),
                 "c_port_direction": stream["direction"],
                 "rtl_ports": dict(zip(keys, (data, may, moves), strict=True)),
             }
         )
     name = f"{description['name']}_blackbox"
+    cflag = f"-I{os.path.relpath(STAGES, folder)} -DAP_INT_MAX_W={TOKEN_BITS_MAX}"
     resources = {key: str(figures.get(key.lower(), 0)) for key in ("FF", "LUT", "BRAM", "URAM")}
     resources["LUT"] = str(figures.get("lut", 0) + figures.get("lutram", 0))
     resources["DSP"] = str(figures.get("dsp", 0))
@@ -223,13 +232,21 @@ def blackbox(description, rtl, figures):
     return {
         "c_function_name": name,
         "rtl_top_module_name": name,
-        "c_files": [{"c_file": f"{description['name']}.cpp", "cflag": f"-I{STAGES}"}],
+        "c_files": [{"c_file": f"{description['name']}.cpp", "cflag": cflag}],
         "rtl_files": rtl,
         "c_parameters": parameters,
         "rtl_common_signal": common,
         "rtl_performance": {"latency": latency, "II": latency},
         "rtl_resource_usage": resources,
     }
+
+
+def check_widths(description):
+    """Checks that a number of the HLS tool has room for each token."""
+    for each in [*description.get("scalars", []), *description["streams"]]:
+        bits = each["bits"] if "bits" in each else width(each)
+        if bits > TOKEN_BITS_MAX:
+            raise SystemExit(f"{each['name']} has {bits} bits; {TOKEN_BITS_MAX} is the limit")
 
 
 def check(made):
@@ -240,19 +257,37 @@ def check(made):
         jsonschema.validate(made, json.load(file))
 
 
+def check_model(made):
+    """Checks that the definition of the function has the arguments that are described.
+
+    Their types are the compiler's to check.
+    """
+    path = os.path.join(FOLDER, "models", made["c_files"][0]["c_file"])
+    with open(path, encoding="utf-8") as file:
+        definition = re.search(rf"void {made['c_function_name']}\(([^)]*)\)", file.read())
+    if definition is None:
+        raise SystemExit(f"{path} does not define {made['c_function_name']}")
+    names = [re.search(r"\w+$", each.strip()).group() for each in definition.group(1).split(",")]
+    described = [each["c_name"] for each in made["c_parameters"]]
+    if names != described:
+        raise SystemExit(f"{path} has the arguments {names}; described are {described}")
+
+
 def main():
     """Writes the files of one module."""
     options = arguments()
     with open(options.description, "rb") as file:
         description = tomllib.load(file)
+    check_widths(description)
     figures = {}
     if options.figures:
         with open(options.figures, encoding="utf-8") as file:
             figures = json.load(file)
     name = description["name"]
     rtl = options.rtl or description["sources"]
-    made = blackbox(description, [f"{name}_blackbox.v", *rtl], figures)
+    made = blackbox(description, [f"{name}_blackbox.v", *rtl], figures, options.folder)
     check(made)
+    check_model(made)
     texts = {
         f"{name}_blackbox.v": wrapper(description, options.plain),
         f"{name}_ports.hpp": declarations(description),

@@ -81,10 +81,11 @@ HEADER:
 }  // namespace
 
 void rle_unpacker_blackbox(rtl::token<6> width, rtl::token<32> values,
-                           rtl::stream<bytes::BITS>& in, rtl::stream<words::BITS>& out) {
+                           rtl::stream<bytes::BITS>& bytes_in,
+                           rtl::stream<words::BITS>& words_out) {
   const int bits = static_cast<int>(rtl::get(width, {0, 6}));
   const uint32_t wanted = static_cast<uint32_t>(rtl::get(values, {0, 32}));
-  page_bits page(in);
+  page_bits page(bytes_in);
   if (bits > WIDTH_MAX && wanted != 0) page.is_over = true;
   run at;
   uint32_t given = 0;
@@ -109,7 +110,7 @@ WORDS:
     rtl::set(word, words::count(), count);
     rtl::set(word, words::corrupt(), page.is_over ? 1 : 0);
     rtl::set(word, words::last(), has_ended ? 1 : 0);
-    out.write(word);
+    words_out.write(word);
   }
   page.drain();
 }

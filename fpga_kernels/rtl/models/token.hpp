@@ -9,8 +9,14 @@
 #include <cstdint>
 
 #ifdef __VITIS_HLS__
+// The vendor's numbers have at most 1024 bits unless this is said before they are declared, and at
+// most so many then. Where another file declares them first, the compiler has to be told.
+#ifndef AP_INT_MAX_W
+#define AP_INT_MAX_W 4096
+#endif
 #include <ap_int.h>
 #include <hls_stream.h>
+static_assert(AP_INT_MAX_W >= 4096, "-DAP_INT_MAX_W=4096 is missing");
 #else
 #include <cstdlib>
 #include <deque>

@@ -5,8 +5,9 @@
 // through: a word that comes in is seen behind no sooner than two cycles later. It is no FIFO
 // between two clocks.
 //
-// Throughput: a word a cycle. Latency: 2 cycles. Reset: empties it; the memory itself keeps what
-// it has. Both handshakes are driven by flip-flops.
+// Throughput: a word a cycle from 4 places on; 2 places pass two words in three cycles, because a
+// place that becomes free is counted a cycle later. Latency: 2 cycles. Reset: empties it; the
+// memory itself keeps what it has. Both handshakes are driven by flip-flops.
 //
 // Parameters: WIDTH, bits of a word; DEPTH, a power of two of at least 2.
 //

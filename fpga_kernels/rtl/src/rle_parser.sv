@@ -171,7 +171,7 @@ module rle_parser (
   logic [1:0] share_q, share_d;
   // Groups of the run that have not begun.
   logic [33:0] further_q, further_d;
-  logic room_q, may_step, is_past, step, emit, is_one, is_none;
+  logic room_q, may_step, is_past, is_beyond, step, emit, is_one, is_none;
   logic [2:0] kind_here;
   logic [3:0] next_here;
   logic [38:0] header_here;
@@ -185,6 +185,11 @@ module rle_parser (
   // A word is parsed when the one behind it is there too, unless there is none.
   assign may_step = room_q && (ended_q || (word_valid_q && (word_last_q || behind_valid)));
   assign is_past = ended_q || (word_last_q && {1'b0, at_q} >= word_count_q);
+  // Past the end, and not exactly there. Behind the last word that is so if bytes were missing in
+  // it, or if more than all of it was passed by.
+  logic was_short_q;
+  assign is_beyond = ended_q ? was_short_q || at_q != '0
+                             : word_last_q && {1'b0, at_q} > word_count_q;
 
   // What becomes a token; the numbers of these kinds are those of the stages behind.
   localparam logic [2:0] EMIT_SHARE = 3'd0;
@@ -194,13 +199,13 @@ module rle_parser (
   localparam logic [2:0] EMIT_NUMBER = 3'd4;
   localparam logic [2:0] EMIT_END = 3'd5;
   logic [2:0] emit_kind;
-  // A number of no bits takes no bytes, so it may stand behind the last one.
+  // Numbers of no bits take no bytes, so they may stand where the page ends, but not behind that:
+  // there the header before them is cut off. `COUNTED` leaves it to the state that follows.
   logic is_wide, ends_here;
-  assign is_wide = share_bytes_i[last_share_i] != '0;
+  assign is_wide = value_bytes_i != '0;
   always_comb begin
     ends_here = is_past;
-    if (state_q == SHARES) ends_here = is_past && is_wide;
-    if (state_q == NUMBER) ends_here = is_past && value_bytes_i != '0;
+    if ((state_q == SHARES || state_q == NUMBER) && !is_wide) ends_here = is_beyond;
     if (state_q == COUNTED) ends_here = 1'b0;
   end
 
@@ -299,6 +304,7 @@ module rle_parser (
       kind_q <= behind_kind;
       next_q <= behind_next;
     end
+    if (advance && word_last_q) was_short_q <= !word_count_q[3];
     if (!rst_ni || clear_i) begin
       state_q <= IDLE;
       at_q <= '0;

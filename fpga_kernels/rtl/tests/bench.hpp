@@ -375,7 +375,8 @@ size_t compare(const char* name, const std::deque<token<Bits>>& got,
   return count;
 }
 
-/// A measured run: so many items, which are bytes of input, in so many cycles.
+/// A measured run: so many items in so many cycles, and bytes of the side of the module that its
+/// description names.
 struct figure {
   const char* workload;
   /// What an item is.

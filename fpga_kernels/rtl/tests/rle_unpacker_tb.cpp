@@ -156,8 +156,8 @@ void check_edges(tester& test) {
     whole.groups(dice, 2);
     whole.header(20, false, 2);
     whole.number(dice);
-    whole.groups(dice, 64);
-    const rtl::page page = whole.page(8 * 2 + 20 + 8 * 64 - 3);
+    whole.groups(dice, 65);
+    const rtl::page page = whole.page(8 * 2 + 20 + 8 * 65 - 3);
     const size_t step = page.bytes.size() > 300 ? 37 : 7;
     for (size_t end = 0; end <= page.bytes.size(); end += end < 24 ? 1 : step) {
       rtl::page cut = page;
@@ -181,17 +181,45 @@ void check_edges(tester& test) {
   }
 }
 
+/// Headers of several bytes at each byte of two words, and a page that ends at each of theirs.
+///
+/// Behind the end stand zeros, so what is there of such a header looks like a whole one. Numbers of
+/// no bits take no bytes, so a whole one may be the end of a page.
+void check_cut_headers(tester& test) {
+  rtl::dice dice(2500);
+  for (const uint32_t width : {0u, 1u, 8u, 12u, 32u}) {
+    for (uint32_t first = 0; first < 16; first++) {
+      for (uint32_t bytes = 2; bytes <= 5; bytes++) {
+        for (const bool is_packed : {false, true}) {
+          rtl::page_maker maker(width);
+          for (uint32_t byte = 0; byte < first; byte++) maker.header(0, true, 1);
+          maker.header(is_packed ? 1 : 8, is_packed, bytes);
+          const rtl::page page = maker.page(8);
+          for (uint32_t lost = 0; lost < bytes; lost++) {
+            rtl::page cut = page;
+            cut.bytes.resize(page.bytes.size() - lost);
+            test.check("cut header", cut, rtl::PACES[(first + lost) % 2], first, nullptr);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Some bytes become others, and the page may end early.
+void damage(rtl::dice& dice, rtl::page& page) {
+  for (uint64_t hits = dice.below(4) + 1; hits > 0; hits--) {
+    page.bytes[dice.below(page.bytes.size())] = static_cast<uint8_t>(dice.next());
+  }
+  if (dice.chance(30)) page.bytes.resize(dice.below(page.bytes.size() + 1));
+}
+
 void check_random(tester& test) {
   for (uint64_t seed = 0; seed < 700; seed++) {
     rtl::dice dice(3000 + seed);
     rtl::page page = rtl::random_page(dice);
     // One in five is damaged.
-    if (dice.chance(20) && !page.bytes.empty()) {
-      for (uint64_t hits = dice.below(4) + 1; hits > 0; hits--) {
-        page.bytes[dice.below(page.bytes.size())] = static_cast<uint8_t>(dice.next());
-      }
-      if (dice.chance(30)) page.bytes.resize(dice.below(page.bytes.size() + 1));
-    }
+    if (dice.chance(20) && !page.bytes.empty()) damage(dice, page);
     const bool is_small = page.values < 400;
     const rtl::pace how = is_small ? rtl::PACES[seed % 4] : rtl::PACES[seed % 2];
     test.check("random", page, how, seed, dice.chance(50) ? &dice : nullptr);
@@ -203,25 +231,54 @@ void check_random(tester& test) {
   }
 }
 
-/// The stage and the model of the same pages.
+/// The stage and the model of the same page; gives whether it is corrupt.
+bool compare_with_stage(tester& test, const char* name, const rtl::page& page,
+                        const std::vector<int64_t>& dictionary) {
+  const rtl::stage_answer stage = rtl::decode_by_stage(page, dictionary);
+  const numbers model = test.expected(page);
+  bool is_corrupt = model.is_corrupt;
+  for (const uint32_t index : model.all) is_corrupt = is_corrupt || index >= dictionary.size();
+  if (stage.is_corrupt != is_corrupt) rtl::fail("%s: corrupt is %d", name, stage.is_corrupt);
+  if (is_corrupt) return true;
+  if (stage.values.size() != model.all.size()) {
+    rtl::fail("%s: %zu values instead of %zu", name, stage.values.size(), model.all.size());
+  }
+  for (size_t i = 0; i < stage.values.size(); i++) {
+    if (stage.values[i] != dictionary[model.all[i]]) rtl::fail("%s: value %zu differs", name, i);
+  }
+  return false;
+}
+
+/// Pages that are as they should be, some that are not, and headers that are cut off.
 void check_stage(tester& test) {
-  for (uint64_t seed = 0; seed < 60; seed++) {
+  uint64_t corrupt = 0;
+  uint64_t whole = 0;
+  for (uint64_t seed = 0; seed < 120; seed++) {
     rtl::dice dice(4000 + seed);
-    const rtl::page page = rtl::random_page(dice);
+    rtl::page page = rtl::random_page(dice);
     std::vector<int64_t> dictionary(1 + dice.below(6000));
     for (int64_t& entry : dictionary) entry = static_cast<int64_t>(dice.next());
-    rtl::page small = page;
-    if (dice.chance(70)) small = rtl::page_below(dice, static_cast<uint32_t>(dictionary.size()));
-    const rtl::stage_answer stage = rtl::decode_by_stage(small, dictionary);
-    const numbers model = test.expected(small);
-    bool is_corrupt = model.is_corrupt;
-    for (const uint32_t index : model.all) is_corrupt = is_corrupt || index >= dictionary.size();
-    if (stage.is_corrupt != is_corrupt) {
-      rtl::fail("stage (seed %llu): corrupt is %d", static_cast<unsigned long long>(seed),
-                stage.is_corrupt);
-    }
-    for (size_t i = 0; i < stage.values.size() && !is_corrupt; i++) {
-      if (stage.values[i] != dictionary[model.all[i]]) rtl::fail("stage: value %zu differs", i);
+    if (dice.chance(70)) page = rtl::page_below(dice, static_cast<uint32_t>(dictionary.size()));
+    if (seed % 2 == 1 && !page.bytes.empty()) damage(dice, page);
+    const bool is_corrupt = compare_with_stage(test, "stage", page, dictionary);
+    (is_corrupt ? corrupt : whole)++;
+  }
+  if (corrupt < 30 || whole < 30) rtl::fail("too few pages of a kind for the stage");
+  const std::vector<int64_t> one(1, 7);
+  for (const uint32_t width : {0u, 8u}) {
+    for (uint32_t bytes = 2; bytes <= 5; bytes++) {
+      for (const bool is_packed : {false, true}) {
+        rtl::page_maker maker(width);
+        maker.header(is_packed ? 1 : 8, is_packed, bytes);
+        rtl::page cut = maker.page(8);
+        if (compare_with_stage(test, "whole header", cut, one) != (width != 0)) {
+          rtl::fail("stage: a whole header of %u bytes", bytes);
+        }
+        cut.bytes.pop_back();
+        if (!compare_with_stage(test, "cut header", cut, one)) {
+          rtl::fail("stage: a header of %u bytes that is cut off", bytes);
+        }
+      }
     }
   }
 }
@@ -281,6 +338,7 @@ int main(int argc, char** argv) {
   check_widths(test);
   measure(test);
   check_edges(test);
+  check_cut_headers(test);
   check_random(test);
   check_stage(test);
   rtl::print_vectors(test.runs, test.vectors);

@@ -293,24 +293,47 @@ void compare_part(const std::vector<uint8_t>& bytes, uint64_t first, uint64_t co
   }
 }
 
+/// The same, of which there have to be so many.
+std::vector<uint8_t> whole_bytes_of(const std::deque<line_token>& all, int column, bool has_bits,
+                                    uint64_t count) {
+  const std::vector<uint8_t> bytes = bytes_of(all, column, has_bits);
+  if (bytes.size() != count) {
+    rtl::fail("column %d has %zu bytes of %s instead of %llu", column, bytes.size(),
+              has_bits ? "bits" : "numbers", static_cast<unsigned long long>(count));
+  }
+  return bytes;
+}
+
 /// Takes the blocks of a result apart.
 void compare_blocks(const job& what, const table& from, const std::deque<line_token>& given,
                     const std::vector<uint64_t>& memory) {
+  uint64_t kept = 0;
+  for (const std::vector<column_word>& row : from.words) kept += nearscan::count_bits(row[0].keep);
   uint64_t at = nearscan::RESULT_RECORD_BYTES / 8;
+  if (memory.size() < at) rtl::fail("the stage gave no result");
+  const nearscan::result_record record = nearscan::load_result_record(memory.data(), 0);
+  if (record.status != nearscan::STATUS_OK) rtl::fail("the stage fails: %u", record.status);
+  if (record.rows_out != kept) rtl::fail("the stage did not give all rows");
+  if (memory.size() != at + record.payload_words) rtl::fail("the stage gave more, or less");
+  uint64_t rows_seen = 0;
   for (uint64_t block = 0; at < memory.size(); block++) {
     const uint64_t rows = memory[at] & 0xffffffffu;
+    rows_seen += rows;
     at += nearscan::BLOCK_HEADER_BYTES / 8;
     for (int column = 0; column < from.column_count; column++) {
       const uint64_t bits_first = block * nearscan::BLOCK_ROWS_MAX / 8;
       const uint64_t bits_bytes = (rows + 63) / 64 * 8;
-      compare_part(bytes_of(given, column, true), bits_first, bits_bytes, memory, at, "the bits");
+      compare_part(whole_bytes_of(given, column, true, (kept + 7) / 8), bits_first, bits_bytes,
+                   memory, at, "the bits");
       at += bits_bytes / 8;
       const uint64_t bytes = nearscan::value_bytes(static_cast<uint8_t>(what.width[column]));
-      compare_part(bytes_of(given, column, false), block * nearscan::BLOCK_ROWS_MAX * bytes,
-                   rows * bytes, memory, at, "the numbers");
+      compare_part(whole_bytes_of(given, column, false, kept * bytes),
+                   block * nearscan::BLOCK_ROWS_MAX * bytes, rows * bytes, memory, at,
+                   "the numbers");
       at += (rows * bytes + 7) / 8;
     }
   }
+  if (rows_seen != kept || at != memory.size()) rtl::fail("blocks do not have all rows");
 }
 
 void check_stage(tester& test) {

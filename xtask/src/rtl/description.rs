@@ -3,7 +3,7 @@
 //!
 //! The scripts read the ports in them; here is only what the task itself needs.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
 use super::FOLDER;
@@ -24,11 +24,40 @@ pub(super) struct Module {
     pub(super) sources: Vec<String>,
     /// What an item is.
     pub(super) item: String,
+    /// Where the bytes of a workload are counted.
+    pub(super) bytes: Side,
     /// Of the instance that is synthesised, as TOML.
     pub(super) parameters: String,
+    /// Sources that the synthesis maps once for all instances, as TOML; empty if there are none.
+    pub(super) mapped_once: String,
     /// Whether a run is drawn for the page.
     pub(super) waveform: bool,
     pub(super) mutants: Vec<Mutant>,
+}
+
+/// A side of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Input,
+    Output,
+}
+
+impl Side {
+    fn parse(text: &str) -> Result<Self> {
+        match text {
+            "input" => Ok(Self::Input),
+            "output" => Ok(Self::Output),
+            _ => bail!("bytes are those of `input` or of `output`, not of `{text}`"),
+        }
+    }
+
+    /// Returns what a reader calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
 }
 
 /// A deliberate bug.
@@ -77,6 +106,7 @@ fn parse(text: &str) -> Result<Module> {
     let sources = sources.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let parameters = table.get("parameters").and_then(Value::as_table).cloned();
     let parameters = Value::Table(parameters.unwrap_or_default()).to_string();
+    let mapped_once = table.get("mapped_once").map(Value::to_string).unwrap_or_default();
     let waveform = table.get("waveform").is_some();
     let none = Vec::new();
     let mutants = table.get("mutants").and_then(Value::as_array).unwrap_or(&none);
@@ -88,7 +118,9 @@ fn parse(text: &str) -> Result<Module> {
         golden: string("golden")?,
         sources,
         item: string("item")?,
+        bytes: Side::parse(&string("bytes")?)?,
         parameters,
+        mapped_once,
         waveform,
         mutants,
     })
@@ -117,14 +149,19 @@ mod tests {
     #[test]
     fn reads_what_the_task_needs() {
         let text = "name = 'a'\ntitle = 'A'\ndoes = 'b'\ngolden = 'c'\nsources = ['a.sv']\n\
-                    item = 'row'\nparameters = { ROWS = 8 }\n[waveform]\nsignals = []\n\
+                    item = 'row'\nbytes = 'output'\nparameters = { ROWS = 8 }\n\
+                    mapped_once = ['b']\n[waveform]\nsignals = []\n\
                     [[mutants]]\nwhat = 'x'\nfile = 'a.sv'\nfind = '1'\nreplace = '2'\n";
         let module = parse(text).unwrap();
         assert_eq!((module.name.as_str(), module.sources.len()), ("a", 1));
         assert_eq!(module.parameters, "{ ROWS = 8 }");
+        assert_eq!(module.mapped_once, "[\"b\"]");
+        assert_eq!(module.bytes, Side::Output);
         assert!(module.waveform);
         assert_eq!(module.mutants[0].what, "x");
         assert_eq!(parse("name = 'a'").unwrap_err().to_string(), "it has no sources");
+        let error = parse(&text.replace("output", "both")).unwrap_err().to_string();
+        assert_eq!(error, "bytes are those of `input` or of `output`, not of `both`");
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn cycles(modules: &[Module], all: &[Figures]) -> String {
             // Writing to a string does not fail.
             _ = writeln!(
                 text,
-                "| {} | {} | {} ({}) | {} | {} | {}.{:02} |",
+                "| {} | {} | {} ({}) | {} | {} | {}.{:02} of {} |",
                 module.title,
                 workload.name,
                 workload.items,
@@ -92,6 +92,7 @@ fn cycles(modules: &[Module], all: &[Figures]) -> String {
                 workload.cycles_per_item(),
                 hundredths / 100,
                 hundredths % 100,
+                module.bytes.name(),
             );
         }
     }

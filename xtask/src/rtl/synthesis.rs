@@ -71,6 +71,7 @@ fn inputs(shop: &Shop<'_>, module: &Module) -> Result<String> {
         all.push_str(&text.with_context(|| format!("cannot read {name}"))?);
     }
     all.push_str(&module.parameters);
+    all.push_str(&module.mapped_once);
     Ok(all)
 }
 
