@@ -4,7 +4,7 @@
 use arrow::datatypes::Schema;
 use nearscan_command::{
     Aggregate, Column, Fragment, Key, Op, Operand, Output, Program, RowColumn, Step, StringTest,
-    TestOp, Top, Width, limits, pattern,
+    TestOp, Top, limits, pattern,
 };
 
 use crate::{
@@ -138,7 +138,6 @@ impl<'a> FragmentBuilder<'a> {
 
     /// The operand of a number.
     pub(crate) fn literal(&mut self, value: i128) -> Lowered<Operand> {
-        self.check_literals(&[value])?;
         if let Some(at) = self.literals.iter().position(|other| *other == value) {
             return Ok(Operand::Literal(index(at)));
         }
@@ -157,21 +156,11 @@ impl<'a> FragmentBuilder<'a> {
 
     /// Literals that stand one after the other; the numbers of the first and the last.
     pub(crate) fn literal_run(&mut self, values: &[i128]) -> Lowered<(u16, u16)> {
-        self.check_literals(values)?;
         let first = self.literals.len();
         let count = first + values.len().max(1) - 1;
         self.room(count, limits::LITERALS_MAX, "literals")?;
         self.literals.extend_from_slice(values);
         Ok((index(first), index(self.literals.len() - 1)))
-    }
-
-    /// Checks that drives take these literals: a kernel has operands of 64 bits, and would send
-    /// every unit back.
-    fn check_literals(&self, values: &[i128]) -> Lowered<()> {
-        if self.bounds == Bounds::Numbers || values.iter().all(|value| Width::W64.fits(*value)) {
-            return Ok(());
-        }
-        Err(Kept::new(KeepReason::Expression, "a literal of more than 64 bits"))
     }
 
     /// The patterns of LIKE on a column so far.

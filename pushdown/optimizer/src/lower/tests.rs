@@ -317,11 +317,6 @@ fn predicate_lowers_to_steps(#[case] sql: &str, #[case] steps: &str) {
     "CAST(k@1 AS Decimal128(15, 2))"
 )]
 #[case::a_date_as_a_number("CAST(d AS INT) = i", KeepReason::Expression, "CAST(d@2 AS Int32)")]
-#[case::a_literal_without_a_sign(
-    "u = 18446744073709551615",
-    KeepReason::Expression,
-    "a literal of more than 64 bits"
-)]
 #[case::unsigned_as_signed("CAST(u AS BIGINT) = k", KeepReason::Expression, "CAST(u@9 AS Int64)")]
 #[case::intervals(
     "d + INTERVAL '1' MONTH > DATE '1994-01-01'",
