@@ -126,6 +126,8 @@ struct region_state {
   std::vector<task*> tasks;
   context scheduler;
   task* current;
+  /// Whether a stage is not stuck but takes its time.
+  bool takes_time;
 };
 
 namespace {
@@ -211,9 +213,11 @@ void wait_to_write(fifo_state* fifo) { give_way(waiting::to_write, fifo); }
 void wait_a_round() { give_way(waiting::a_round, nullptr); }
 
 void take_time() {
-  // Fewer than the rounds without progress after which stages are taken to be stuck.
-  const int rounds = region != nullptr && depths == depth_mode::smallest ? 8 : 0;
-  for (int round = 0; round < rounds; round++) wait_a_round();
+  const int rounds = region != nullptr && depths == depth_mode::smallest ? 100 : 0;
+  for (int round = 0; round < rounds; round++) {
+    region->takes_time = true;
+    wait_a_round();
+  }
 }
 
 dataflow::dataflow() : state_(new region_state()) {}
@@ -256,7 +260,9 @@ void dataflow::run() {
   const size_t idle_rounds_max = state_->tasks.size() + 2;
   size_t idle_rounds = 0;
   while (idle_rounds < idle_rounds_max) {
-    idle_rounds = run_round(*state_) ? 0 : idle_rounds + 1;
+    state_->takes_time = false;
+    const bool moved = run_round(*state_);
+    idle_rounds = moved || state_->takes_time ? 0 : idle_rounds + 1;
   }
   region = outer;
   for (task* stage : state_->tasks) {
