@@ -53,8 +53,8 @@ STRINGS:
   return true;
 }
 
-/// Makes the automaton of a test with a pattern, for which there is room; false when it has too many
-/// places.
+/// Makes the automaton of a test with a pattern, for which there is room; false when it has too
+/// many places.
 NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
                           const test_record& record, uint32_t test, pattern_plan& patterns) {
   const section_range& bytes_range = sections.of[SECTION_BYTES];
