@@ -348,8 +348,8 @@ fn predicate_without_counterpart_is_kept(
     "more than 1024 literals"
 )]
 #[case::many_patterns_of_a_column(
-    (0..5).map(|at| format!("s LIKE '%{at}%'")).collect::<Vec<_>>().join(" OR "),
-    "more than 4 patterns of a column"
+    (0..9).map(|at| format!("s LIKE '%{at}%'")).collect::<Vec<_>>().join(" OR "),
+    "more than 8 patterns of a column"
 )]
 #[case::many_strings_of_a_column(
     format!("s IN ({})", (0..257).map(|at| format!("'{at}'")).collect::<Vec<_>>().join(", ")),
@@ -369,7 +369,7 @@ fn predicate_beyond_a_limit_of_the_format_is_kept(#[case] sql: String, #[case] d
     format!("k IN ({})", (0..1024).map(|at| at.to_string()).collect::<Vec<_>>().join(", "))
 )]
 #[case::most_patterns_of_a_column(
-    (0..4).map(|at| format!("s LIKE '%{at}%'")).collect::<Vec<_>>().join(" OR ")
+    (0..8).map(|at| format!("s LIKE '%{at}%'")).collect::<Vec<_>>().join(" OR ")
 )]
 #[case::most_tests_of_a_column(
     (0..16).map(|at| format!("s > '{at}'")).collect::<Vec<_>>().join(" OR ")
