@@ -47,8 +47,8 @@ pub const STRING_BYTES_MAX: u32 = 128;
 /// bit each, and the last one is the end.
 pub const PATTERN_PLACES_MAX: u32 = 63;
 
-/// Patterns of LIKE on one column; TPC-H Q22 needs 7 prefixes. Their automata run side by side, and each has 256 entries of 64
-/// bits, a BRAM36, in every lane.
+/// Patterns of LIKE on one column; TPC-H Q22 needs 7 prefixes. Their automata run side by side, and
+/// each has 256 entries of 64 bits, a BRAM36, in every lane.
 pub const PATTERNS_PER_COLUMN_MAX: u32 = 8;
 
 /// Rows that a top can ask for: a sorted chain of 128 registers of 129 bits (a number and whether
