@@ -47,4 +47,11 @@ typedef hls::stream_of_blocks<step_block, 2> step_blocks;
 typedef hls::stream<batch_token, 2> batch_stream;
 typedef hls::stream<verdict_token, 2> verdict_stream;
 
+/// A batch that ends the stream of them.
+inline batch_token last_batch() {
+  batch_token end = batch_token();
+  end.last = true;
+  return end;
+}
+
 }  // namespace nearscan

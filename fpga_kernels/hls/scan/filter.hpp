@@ -105,13 +105,6 @@ GATHER:
   return more;
 }
 
-/// A batch that ends the stream of them.
-inline batch_token last_batch() {
-  batch_token end = batch_token();
-  end.last = true;
-  return end;
-}
-
 /// Process: words of all lanes in, in batches out: to be evaluated, to be looked up, to be passed
 /// on.
 inline void gather_words(const gather_plan& plan, value_stream lanes[LANES],
@@ -145,15 +138,15 @@ BATCHES:
 }
 
 /// Process: batches in, out which rows the predicate keeps. None once a result left its width.
-inline void evaluate_predicate(const program_plan& plan, bool has_apart, evaluated_blocks& blocks,
-                               batch_stream& batches, apart_stream& apart_words,
-                               step_result_stream& apart_results, verdict_stream& verdicts,
-                               report_stream& reports) {
+inline void evaluate_predicate(const program_plan& plan, bool has_slow_steps,
+                               evaluated_blocks& blocks, batch_stream& batches,
+                               slow_stream& slow_words, step_result_stream& slow_results,
+                               verdict_stream& verdicts, report_stream& reports) {
   step_values steps[BATCH_WORDS];
 #pragma HLS ARRAY_PARTITION variable = steps.number dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = steps.truth dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = steps.valid dim = 1 complete
-  apart_unit apart(apart_words, apart_results);
+  slow_unit unit(slow_words, slow_results);
   bool overflowed = false;
   uint64_t iterations = 0;
 BATCHES:
@@ -163,7 +156,7 @@ BATCHES:
     if (batch.last) break;
     hls::read_lock<column_block> columns(blocks);
     const bool beyond =
-        evaluate_program<FILTER_WORDS>(plan, columns, batch, apart, steps, iterations);
+        evaluate_program<FILTER_WORDS>(plan, columns, batch, unit, steps, iterations);
     overflowed = overflowed || beyond;
     verdict_token verdict;
     verdict.failed = overflowed;
@@ -178,7 +171,7 @@ BATCHES:
     }
     verdicts.write(verdict);
   }
-  if (has_apart) apart.end();
+  if (has_slow_steps) unit.end();
   report own = empty_report();
   if (overflowed) fail(own, STATUS_OVERFLOW);
   own.filter_iterations = iterations;

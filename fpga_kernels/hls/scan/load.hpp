@@ -35,14 +35,14 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   if (status != STATUS_OK) return status;
   const bool literals_fit = load_literals(words, sections.of[SECTION_LITERALS], plan);
   status = load_program(words, sections.of[SECTION_PREDICATE], scope, plan.predicate,
-                        predicate_kind, plan.predicate_apart.active);
+                        predicate_kind, plan.predicate_slow.active);
   if (status != STATUS_OK) return status;
   const uint32_t predicate_steps = plan.predicate.step_count;
   if (predicate_steps > 0 && (predicate_kind[predicate_steps - 1] & IS_TRUTH) == 0) {
     return STATUS_MALFORMED;
   }
   status = load_program(words, sections.of[SECTION_PROJECTION], scope, plan.projection,
-                        projection_kind, plan.projection_apart.active);
+                        projection_kind, plan.projection_slow.active);
   if (status != STATUS_OK) return status;
   plan.gather.lane_count = scope.column_count;
   plan.gather.rows = header.rows;

@@ -116,12 +116,12 @@ inline uint8_t check_step(const program_plan& program, const step& at, uint8_t a
   return right && at.width == WIDTH_BOOL ? IS_TRUTH : 0;
 }
 
-/// Loads and checks a program; fills the kinds of its steps, and tells whether some are done apart.
+/// Loads and checks a program; fills the kinds of its steps, and tells whether some are slow ones.
 inline uint32_t load_program(const uint64_t* words, const section_range& range,
                              const program_scope& scope, program_plan& program,
-                             uint8_t step_kind[STEPS_MAX], bool& has_apart) {
+                             uint8_t step_kind[STEPS_MAX], bool& has_slow_steps) {
   program.step_count = range.count;
-  has_apart = false;
+  has_slow_steps = false;
 STEPS:
   for (uint32_t index = 0; index < range.count; index++) {
 #pragma HLS PIPELINE off
@@ -134,7 +134,7 @@ STEPS:
     step_kind[index] = check_step(program, at, a, b, c);
     if (step_kind[index] == 0) return STATUS_MALFORMED;
     program.steps[index] = at;
-    has_apart = has_apart || ((APART_STEPS >> at.op) & 1) != 0;
+    has_slow_steps = has_slow_steps || ((SLOW_STEPS >> at.op) & 1) != 0;
   }
   return STATUS_OK;
 }
@@ -153,9 +153,9 @@ LITERALS:
     const int64_t literal = fits ? static_cast<int64_t>(record.low) : 0;
     // Each stage has its own.
     plan.predicate.tables.literals[index] = literal;
-    plan.predicate_apart.literals[index] = literal;
+    plan.predicate_slow.literals[index] = literal;
     plan.projection.tables.literals[index] = literal;
-    plan.projection_apart.literals[index] = literal;
+    plan.projection_slow.literals[index] = literal;
     plan.columns.tables.literals[index] = literal;
     all_fit = all_fit && fits;
   }

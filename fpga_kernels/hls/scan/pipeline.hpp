@@ -24,6 +24,7 @@
 #include "project.hpp"
 #include "read_memory.hpp"
 #include "write.hpp"
+#include "write_lines.hpp"
 #include "write_memory.hpp"
 
 namespace nearscan {
@@ -51,13 +52,13 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   report_stream parsed[LANES];
   report_stream decompressed[LANES];
   report_stream decoded[LANES];
-  evaluated_blocks gathered_blocks;
-  passed_blocks held_blocks;
-  batch_stream gathered_batches;
-  batch_stream held_batches;
+  evaluated_blocks filter_eval_blocks;
+  passed_blocks filter_pass_blocks;
+  batch_stream filter_eval_batches;
+  batch_stream filter_pass_batches;
   key_mark_stream key_marks;
   value_stream key_words[KEY_FILTERS_MAX];
-  apart_stream predicate_words;
+  slow_stream predicate_words;
   step_result_stream predicate_results;
   verdict_stream verdicts;
   verdict_stream keys_found;
@@ -66,11 +67,11 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   report_stream key_report;
   keep_stream filtered;
   report_stream filter_report;
-  evaluated_blocks kept_blocks;
-  passed_blocks sent_blocks;
-  batch_stream kept_batches;
-  batch_stream sent_batches;
-  apart_stream projection_words;
+  evaluated_blocks project_eval_blocks;
+  passed_blocks project_send_blocks;
+  batch_stream project_eval_batches;
+  batch_stream project_send_batches;
+  slow_stream projection_words;
   step_result_stream projection_results;
   step_blocks projected_steps;
   report_stream kept_report;
@@ -108,27 +109,30 @@ LANE_STAGES:
                          decompressed[lane], writes[lane], written[lane], requests[lane],
                          found[lane], values[lane], keys[lane], decoded[lane]));
   }
-  NS_STAGE(flow, gather_words(plan.gather, values, gathered_blocks, gathered_batches, key_words,
-                              key_marks, held_blocks, held_batches, gather_report));
-  NS_STAGE(flow, evaluate_predicate(plan.predicate, plan.predicate_apart.active, gathered_blocks,
-                                    gathered_batches, predicate_words, predicate_results, verdicts,
-                                    predicate_report));
-  NS_STAGE_IF(flow, plan.predicate_apart.active,
-              compute_apart(plan.predicate_apart, predicate_words, predicate_results));
+  NS_STAGE(flow,
+           gather_words(plan.gather, values, filter_eval_blocks, filter_eval_batches, key_words,
+                        key_marks, filter_pass_blocks, filter_pass_batches, gather_report));
+  NS_STAGE(flow, evaluate_predicate(plan.predicate, plan.predicate_slow.active, filter_eval_blocks,
+                                    filter_eval_batches, predicate_words, predicate_results,
+                                    verdicts, predicate_report));
+  NS_STAGE_IF(flow, plan.predicate_slow.active,
+              compute_slow_steps(plan.predicate_slow, predicate_words, predicate_results));
   NS_STAGE_IF(flow, plan.keys.count != 0,
               look_keys_up(plan.keys, key_bits, key_marks, key_words, keys_found, key_report));
-  NS_STAGE(flow, pass_on_kept(plan.keep, held_blocks, held_batches, verdicts, keys_found, decoded,
-                              gather_report, predicate_report, key_report, forwarded, filtered,
-                              filter_report));
-  NS_STAGE(flow, gather_kept(plan.kept, filtered, forwarded, kept_blocks, kept_batches, sent_blocks,
-                             sent_batches, kept_report));
-  NS_STAGE(flow, evaluate_projection(plan.projection, plan.projection_apart.active, kept_blocks,
-                                     kept_batches, projection_words, projection_results,
-                                     projected_steps, projection_report));
-  NS_STAGE_IF(flow, plan.projection_apart.active,
-              compute_apart(plan.projection_apart, projection_words, projection_results));
-  NS_STAGE(flow, send_kept(plan.columns, sent_blocks, sent_batches, projected_steps, filter_report,
-                           kept_report, projection_report, projected, operands, project_report));
+  NS_STAGE(flow, pass_on_kept(plan.keep, filter_pass_blocks, filter_pass_batches, verdicts,
+                              keys_found, decoded, gather_report, predicate_report, key_report,
+                              forwarded, filtered, filter_report));
+  NS_STAGE(flow,
+           gather_kept(plan.kept, filtered, forwarded, project_eval_blocks, project_eval_batches,
+                       project_send_blocks, project_send_batches, kept_report));
+  NS_STAGE(flow, evaluate_projection(plan.projection, plan.projection_slow.active,
+                                     project_eval_blocks, project_eval_batches, projection_words,
+                                     projection_results, projected_steps, projection_report));
+  NS_STAGE_IF(flow, plan.projection_slow.active,
+              compute_slow_steps(plan.projection_slow, projection_words, projection_results));
+  NS_STAGE(flow, send_kept(plan.columns, project_send_blocks, project_send_batches, projected_steps,
+                           filter_report, kept_report, projection_report, projected, operands,
+                           project_report));
   NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
                            state_requests, states, results, columns, aggregate_report));
   NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, string_requests,

@@ -113,14 +113,14 @@ struct program_plan {
   operand_tables tables;
 };
 
-/// For the unit that does divisions, dates and IN of a program, if it has any.
-struct apart_plan {
+/// For the slow unit of a program, which does its divisions, dates and IN, if it has any.
+struct slow_plan {
   bool active;
   int64_t literals[LITERALS_MAX];
 };
 
 /// Operations that are not in the pipeline of the arithmetic unit, a bit each.
-static constexpr uint64_t APART_STEPS =
+static constexpr uint64_t SLOW_STEPS =
     1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
     1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY | 1ull << OP_IN;
 
@@ -232,12 +232,12 @@ struct scan_plan {
   decode_plan decode[LANES];
   gather_plan gather;
   program_plan predicate;
-  apart_plan predicate_apart;
+  slow_plan predicate_slow;
   key_plan keys;
   keep_plan keep;
   kept_plan kept;
   program_plan projection;
-  apart_plan projection_apart;
+  slow_plan projection_slow;
   columns_plan columns;
   aggregate_plan aggregate;
   write_plan write;

@@ -145,11 +145,11 @@ BATCHES:
 }
 
 /// Process: batches in, the results of their steps out.
-inline void evaluate_projection(const program_plan& plan, bool has_apart, evaluated_blocks& blocks,
-                                batch_stream& batches, apart_stream& apart_words,
-                                step_result_stream& apart_results, step_blocks& results,
-                                report_stream& reports) {
-  apart_unit apart(apart_words, apart_results);
+inline void evaluate_projection(const program_plan& plan, bool has_slow_steps,
+                                evaluated_blocks& blocks, batch_stream& batches,
+                                slow_stream& slow_words, step_result_stream& slow_results,
+                                step_blocks& results, report_stream& reports) {
+  slow_unit unit(slow_words, slow_results);
   report own = empty_report();
 BATCHES:
   while (true) {
@@ -158,12 +158,12 @@ BATCHES:
     if (batch.last) break;
     hls::read_lock<column_block> columns(blocks);
     hls::write_lock<step_block> steps(results);
-    if (evaluate_program<PROJECT_WORDS>(plan, columns, batch, apart, steps,
+    if (evaluate_program<PROJECT_WORDS>(plan, columns, batch, unit, steps,
                                         own.project_iterations)) {
       fail(own, STATUS_OVERFLOW);
     }
   }
-  if (has_apart) apart.end();
+  if (has_slow_steps) unit.end();
   reports.write(own);
 }
 

@@ -8,8 +8,8 @@
 // up; the aggregates read strings to compare them; the last stage reads strings back. What they ask
 // for has been written before: see memory_lane.hpp.
 //
-// This stage waits for nobody. It serves whoever has asked and has room for the answer, so it is in
-// no circle of stages that wait for each other.
+// This stage waits for no other one. It serves whoever has asked and has room for the answer, so it
+// is in no circle of stages that wait for each other.
 #pragma once
 
 #include "plan.hpp"

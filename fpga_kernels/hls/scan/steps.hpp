@@ -109,7 +109,7 @@ inline uint32_t number_operands(const step& at) {
   if (at.op >= OP_IS_NULL && at.op != OP_IS_DISTINCT && at.op != OP_IS_NOT_DISTINCT) return 0;
   if (at.op == OP_SELECT) return 6;
   if (at.op == OP_BETWEEN) return 7;
-  return ((APART_STEPS >> at.op) & 1) != 0 ? 1 : 3;
+  return ((SLOW_STEPS >> at.op) & 1) != 0 ? 1 : 3;
 }
 
 inline bool is_literal(uint16_t operand) {
@@ -271,7 +271,7 @@ NS_RARE bool evaluate_rare_step(const operand_tables& tables, const step& at, ui
   return false;
 }
 
-/// Evaluates step `index`, which is none of those apart, for a word whose numbers were fetched;
+/// Evaluates step `index`, which is none of the slow ones, for a word whose numbers were fetched;
 /// true when a result of `rows` left its width. A null operand overflows nothing.
 NS_HOT bool evaluate_fetched(const operand_tables& tables, const step& at, uint32_t index,
                              const value_token columns[LANES], uint8_t rows,

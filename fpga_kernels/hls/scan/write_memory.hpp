@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages that write device memory: `write_memory` what lanes put into scratch, `write_lines`
-// the result.
+// Writes what lanes put into scratch.
 //
-// `write_memory` waits for no lane. A lane that waits for an answer is answered once its words are
-// in memory; answers that find no room are added up, so that a lane which does not look for them
-// holds up nobody.
+// This stage waits for no lane. A lane that waits for an answer is answered once its words are in
+// memory; answers that find no room are added up, so that a lane which does not take them holds up
+// no other one.
 #pragma once
 
 #include "plan.hpp"
@@ -93,47 +92,6 @@ WORDS_TO_WRITE:
     lane = lane + 1 < lane_count ? lane + 1 : 0;
     idle = moved ? 0 : idle + 1;
     if (idle >= lane_count) NS_IDLE();
-  }
-}
-
-/// Lines of a burst of the result: 1 KiB.
-static constexpr uint32_t RESULT_BURST_LINES = 16;
-
-/// Stage: lines of the result in, one behind the other but for the header's, which come last.
-inline void write_lines(result_stream& lines, line_port& output) {
-  line_t buffer[RESULT_BURST_LINES];
-  uint64_t bytes[RESULT_BURST_LINES];
-  bool more = true;
-  bool has_next = false;
-  result_token next = result_token();
-RESULT_BURSTS:
-  while (more) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4194304
-    uint64_t first = 0;
-    uint32_t count = 0;
-  GATHER_LINES:
-    while (count < RESULT_BURST_LINES) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      if (!has_next) lines.read(next);
-      has_next = true;
-      if (next.last || (count != 0 && next.at != first + count)) break;
-      if (count == 0) first = next.at;
-      buffer[count] = next.line;
-      bytes[count] = next.bytes;
-      count++;
-      has_next = false;
-    }
-    more = !(has_next && next.last);
-    if (count == 0) continue;
-    output.write_request(first, count);
-  PUT_LINES:
-    for (uint32_t line = 0; line < count; line++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      output.write(buffer[line], bytes[line]);
-    }
-    output.write_response();
   }
 }
 

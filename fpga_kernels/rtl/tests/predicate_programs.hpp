@@ -275,15 +275,15 @@ inline predicate_answer evaluate_by_stage(const predicate_job& job) {
   stage::fill_plan(job, plan);
   nearscan::evaluated_blocks blocks;
   nearscan::batch_stream batches;
-  nearscan::apart_stream apart_words;
-  nearscan::step_result_stream apart_results;
+  nearscan::slow_stream slow_words;
+  nearscan::step_result_stream slow_results;
   nearscan::verdict_stream verdicts;
   nearscan::report_stream reports;
   predicate_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed_batches(job, blocks, batches));
-  NS_STAGE(flow, nearscan::evaluate_predicate(plan, false, blocks, batches, apart_words,
-                                              apart_results, verdicts, reports));
+  NS_STAGE(flow, nearscan::evaluate_predicate(plan, false, blocks, batches, slow_words,
+                                              slow_results, verdicts, reports));
   NS_STAGE(flow, stage::collect_verdicts(job, verdicts, reports, answer));
   NS_RUN(flow);
   if (nearscan_portable::last_stuck()[0] != '\0') {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The units for what is not in the arithmetic pipeline: divisions, parts of dates, IN.
+// The slow unit: divisions, parts of dates and IN, which are not in the arithmetic pipeline.
 //
-// Each is a process of its own that is asked for the words of a batch one after the other, and
-// gives their results in that order. A program without such steps has none.
+// Each program has one, a process of its own that is asked for the words of a batch one after the
+// other, and gives their results in that order. It ends at once if the program has no such steps.
 #pragma once
 
 #include "steps.hpp"
 
 namespace nearscan {
 
-/// A word of a step: its numbers, and the literals that it names.
-struct apart_token {
+/// A word of a slow step: its numbers, and the literals that it names.
+struct slow_word {
   number_token number;
   uint16_t first;
   uint16_t last_literal;
@@ -26,14 +26,14 @@ struct result_of_step {
   uint8_t misfit;
 };
 
-typedef hls::stream<apart_token, 4> apart_stream;
+typedef hls::stream<slow_word, 4> slow_stream;
 typedef hls::stream<result_of_step, 4> step_result_stream;
 
 /// Iterations of a division: eight dividers side by side, each makes one bit per iteration.
 static constexpr uint32_t DIVIDE_ITERATIONS = 64;
 
-/// Iterations of a word in such a unit.
-inline uint32_t iterations_apart(const step& at) {
+/// Iterations of a word in the slow unit.
+inline uint32_t slow_iterations(const step& at) {
   switch (at.op) {
     case OP_IN:
       // A literal per iteration.
@@ -61,14 +61,14 @@ IN_LITERALS:
   return static_cast<uint8_t>(found);
 }
 
-/// Process: words of steps in, their results out.
-inline void compute_apart(const apart_plan& plan, apart_stream& words,
-                          step_result_stream& results) {
+/// Process: words of slow steps in, their results out.
+inline void compute_slow_steps(const slow_plan& plan, slow_stream& words,
+                               step_result_stream& results) {
   if (!plan.active) return;
-APART:
+SLOW_STEPS_OF_PROGRAM:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
-    apart_token word;
+    slow_word word;
     words.read(word);
     if (word.last) break;
     const step at = {word.op, word.width, NONE, NONE, NONE};
