@@ -10,7 +10,7 @@ protocol:
   marked `last` has gone through every stream that has such a mark; `ap_done` then stays until
   `ap_continue`.
 - Nothing is read or written outside of a run, nor while `ap_ce` is low. A module may go on inside
-  then, as far as its own registers reach: its handshakes stand still, so nobody sees it.
+  then, as far as its own registers reach: its handshakes stand still, so no port shows it.
 - `ap_rst` is active while high.
 
 Files, in the folder that is given: NAME_blackbox.v, NAME_blackbox.json, NAME_ports.hpp. The

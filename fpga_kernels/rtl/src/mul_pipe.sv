@@ -5,7 +5,7 @@
 // 27 by 18 bits with a sign. Each digit of the first goes down a chain of the digits of the
 // second: a stage adds its product to what the stage before leaves above its own 17 bits. The
 // chains are added up at the end, 32 bits a stage. Products above P_WIDTH are left out by the
-// tools, since nobody looks at them.
+// tools, since nothing reads them.
 //
 // It does not wait: what comes in leaves LATENCY cycles later, whatever happens. Whoever uses it
 // sends along what belongs to the factors, in `tag_i`, and has room for what comes out.

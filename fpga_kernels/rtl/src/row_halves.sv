@@ -61,7 +61,7 @@ module row_halves (
   logic [255:0] second_low_q, second_high_q;
   logic [3:0] second_keep_q, second_valid_q;
   logic [4:0] second_column_q;
-  // The token gives a first part; it is only kept; or it has high halves that nobody needs.
+  // The token gives a first part; it is only kept; or it has high halves that are not needed.
   logic gives, takes_low, drops, may_take;
   assign may_take = valid && room_i && !stops_q;
   assign drops = may_take && drops_q;

@@ -186,7 +186,7 @@ fn render(all: &[Figures]) -> String {
     let mut text = "# SPDX-License-Identifier: Apache-2.0\n\
         # What is counted and synthesised of the modules, written by `cargo xtask rtl --bless`. It\n\
         # is neither placed nor routed. `cycles` are those of a whole run of the module in its\n\
-        # wrapper, with nobody making it wait; what a module is asked for is in `modules/`.\n"
+        # wrapper, with no back-pressure; what a module is asked for is in `modules/`.\n"
         .to_owned();
     for figures in all {
         render_module(&mut text, figures);
