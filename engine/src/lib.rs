@@ -238,7 +238,7 @@ pub use files::{FileFormat, InferFrom};
 pub use interrupt::CancelHandle;
 pub use nearscan_dialect::type_name;
 pub use nearscan_drive as drive;
-pub use nearscan_drive::{KernelStage, Limit, Modelled};
+pub use nearscan_drive::{KernelStage, Limit, Modelled, Schedule};
 pub use nearscan_optimizer::{
     Candidate, Costs, Decision, KeepReason, Kept, PushdownContext,
     cost::{CoreRates, HostRates},

@@ -12,7 +12,7 @@ namespace nearscan {
 static constexpr uint32_t COMMAND_MAGIC = 1296257870u;
 static constexpr uint32_t RESULT_MAGIC = 1397904206u;
 static constexpr uint16_t FORMAT_MAJOR = 1u;
-static constexpr uint16_t FORMAT_MINOR = 4u;
+static constexpr uint16_t FORMAT_MINOR = 5u;
 static constexpr uint16_t SECTION_CRITICAL = 1u;
 static constexpr uint16_t NONE = 65535u;
 static constexpr uint16_t SECTION_INPUTS = 1u;
@@ -792,21 +792,26 @@ struct result_record {
   uint32_t decode_iterations_lane_max;  // 120: iterations of the busiest decoder on data pages
   uint32_t dictionary_iterations_lane_max;  // 124: iterations of the busiest lane on its dictionary page, decompressing or decoding it
   uint64_t lines_read;  // 128: 64-byte lines read from the input
-  uint64_t pages;  // 136: pages, all columns
+  uint32_t pages;  // 136: pages, all columns
+  uint32_t page_iterations_lane_max;  // 140: iterations of the busiest page reader: bytes of page headers, and words of pages
   uint64_t bytes_decompressed;  // 144: bytes after decompression, all columns
   uint64_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
   uint64_t snappy_tokens_lane_max;  // 160: iterations of the busiest decompressor on data pages: tokens, and pieces passed on
   uint64_t values_decoded;  // 168: values decoded, all columns
   uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
-  uint64_t dictionary_entries;  // 184: dictionary entries, all columns
+  uint32_t dictionary_entries;  // 184: dictionary entries, all columns
+  uint32_t memory_read_iterations;  // 188: iterations of the stage that reads scratch
   uint64_t dictionary_reads;  // 192: look-ups in dictionaries that did not fit on chip
-  uint64_t rows_filtered;  // 200: rows the predicate looked at
+  uint32_t rows_filtered;  // 200: rows the predicate looked at
+  uint32_t memory_writes;  // 204: requests to write scratch
   uint64_t rows_projected;  // 208: rows the projection worked on
   uint64_t rows_aggregated;  // 216: rows the aggregates worked on
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
-  uint64_t blocks;  // 240: blocks of payload
-  uint64_t key_words;  // 248: 8-byte words of key filters loaded
+  uint32_t blocks;  // 240: blocks of payload
+  uint32_t memory_write_iterations;  // 244: iterations of the stage that writes scratch: 8-byte words
+  uint32_t key_words;  // 248: 8-byte words of key filters loaded
+  uint32_t memory_waits;  // 252: requests to read scratch, each of which that stage waits for before it serves the next
 };
 static constexpr uint32_t RESULT_RECORD_BYTES = 256u;
 static_assert(sizeof(result_record) == RESULT_RECORD_BYTES, "result_record");
@@ -836,20 +841,25 @@ static_assert(offsetof(result_record, decode_iterations_lane_max) == 120, "resul
 static_assert(offsetof(result_record, dictionary_iterations_lane_max) == 124, "result_record");
 static_assert(offsetof(result_record, lines_read) == 128, "result_record");
 static_assert(offsetof(result_record, pages) == 136, "result_record");
+static_assert(offsetof(result_record, page_iterations_lane_max) == 140, "result_record");
 static_assert(offsetof(result_record, bytes_decompressed) == 144, "result_record");
 static_assert(offsetof(result_record, snappy_tokens) == 152, "result_record");
 static_assert(offsetof(result_record, snappy_tokens_lane_max) == 160, "result_record");
 static_assert(offsetof(result_record, values_decoded) == 168, "result_record");
 static_assert(offsetof(result_record, decode_steps_lane_max) == 176, "result_record");
 static_assert(offsetof(result_record, dictionary_entries) == 184, "result_record");
+static_assert(offsetof(result_record, memory_read_iterations) == 188, "result_record");
 static_assert(offsetof(result_record, dictionary_reads) == 192, "result_record");
 static_assert(offsetof(result_record, rows_filtered) == 200, "result_record");
+static_assert(offsetof(result_record, memory_writes) == 204, "result_record");
 static_assert(offsetof(result_record, rows_projected) == 208, "result_record");
 static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
+static_assert(offsetof(result_record, memory_write_iterations) == 244, "result_record");
 static_assert(offsetof(result_record, key_words) == 248, "result_record");
+static_assert(offsetof(result_record, memory_waits) == 252, "result_record");
 /// Reads a result_record at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   result_record record;
@@ -878,21 +888,26 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.decode_iterations_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 0);
   record.dictionary_iterations_lane_max = static_cast<uint32_t>(words[at / 8 + 15] >> 32);
   record.lines_read = static_cast<uint64_t>(words[at / 8 + 16] >> 0);
-  record.pages = static_cast<uint64_t>(words[at / 8 + 17] >> 0);
+  record.pages = static_cast<uint32_t>(words[at / 8 + 17] >> 0);
+  record.page_iterations_lane_max = static_cast<uint32_t>(words[at / 8 + 17] >> 32);
   record.bytes_decompressed = static_cast<uint64_t>(words[at / 8 + 18] >> 0);
   record.snappy_tokens = static_cast<uint64_t>(words[at / 8 + 19] >> 0);
   record.snappy_tokens_lane_max = static_cast<uint64_t>(words[at / 8 + 20] >> 0);
   record.values_decoded = static_cast<uint64_t>(words[at / 8 + 21] >> 0);
   record.decode_steps_lane_max = static_cast<uint64_t>(words[at / 8 + 22] >> 0);
-  record.dictionary_entries = static_cast<uint64_t>(words[at / 8 + 23] >> 0);
+  record.dictionary_entries = static_cast<uint32_t>(words[at / 8 + 23] >> 0);
+  record.memory_read_iterations = static_cast<uint32_t>(words[at / 8 + 23] >> 32);
   record.dictionary_reads = static_cast<uint64_t>(words[at / 8 + 24] >> 0);
-  record.rows_filtered = static_cast<uint64_t>(words[at / 8 + 25] >> 0);
+  record.rows_filtered = static_cast<uint32_t>(words[at / 8 + 25] >> 0);
+  record.memory_writes = static_cast<uint32_t>(words[at / 8 + 25] >> 32);
   record.rows_projected = static_cast<uint64_t>(words[at / 8 + 26] >> 0);
   record.rows_aggregated = static_cast<uint64_t>(words[at / 8 + 27] >> 0);
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
-  record.blocks = static_cast<uint64_t>(words[at / 8 + 30] >> 0);
-  record.key_words = static_cast<uint64_t>(words[at / 8 + 31] >> 0);
+  record.blocks = static_cast<uint32_t>(words[at / 8 + 30] >> 0);
+  record.memory_write_iterations = static_cast<uint32_t>(words[at / 8 + 30] >> 32);
+  record.key_words = static_cast<uint32_t>(words[at / 8 + 31] >> 0);
+  record.memory_waits = static_cast<uint32_t>(words[at / 8 + 31] >> 32);
   return record;
 }
 
@@ -923,21 +938,26 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[15] = static_cast<uint64_t>(record.decode_iterations_lane_max) << 0 |
              static_cast<uint64_t>(record.dictionary_iterations_lane_max) << 32;
   words[16] = static_cast<uint64_t>(record.lines_read) << 0;
-  words[17] = static_cast<uint64_t>(record.pages) << 0;
+  words[17] = static_cast<uint64_t>(record.pages) << 0 |
+             static_cast<uint64_t>(record.page_iterations_lane_max) << 32;
   words[18] = static_cast<uint64_t>(record.bytes_decompressed) << 0;
   words[19] = static_cast<uint64_t>(record.snappy_tokens) << 0;
   words[20] = static_cast<uint64_t>(record.snappy_tokens_lane_max) << 0;
   words[21] = static_cast<uint64_t>(record.values_decoded) << 0;
   words[22] = static_cast<uint64_t>(record.decode_steps_lane_max) << 0;
-  words[23] = static_cast<uint64_t>(record.dictionary_entries) << 0;
+  words[23] = static_cast<uint64_t>(record.dictionary_entries) << 0 |
+             static_cast<uint64_t>(record.memory_read_iterations) << 32;
   words[24] = static_cast<uint64_t>(record.dictionary_reads) << 0;
-  words[25] = static_cast<uint64_t>(record.rows_filtered) << 0;
+  words[25] = static_cast<uint64_t>(record.rows_filtered) << 0 |
+             static_cast<uint64_t>(record.memory_writes) << 32;
   words[26] = static_cast<uint64_t>(record.rows_projected) << 0;
   words[27] = static_cast<uint64_t>(record.rows_aggregated) << 0;
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;
-  words[30] = static_cast<uint64_t>(record.blocks) << 0;
-  words[31] = static_cast<uint64_t>(record.key_words) << 0;
+  words[30] = static_cast<uint64_t>(record.blocks) << 0 |
+             static_cast<uint64_t>(record.memory_write_iterations) << 32;
+  words[31] = static_cast<uint64_t>(record.key_words) << 0 |
+             static_cast<uint64_t>(record.memory_waits) << 32;
 }
 
 struct block_header {

@@ -270,7 +270,7 @@ impl RunReport {
 pub(crate) mod tests {
     use nearscan::{
         Modelled,
-        drive::{ModelId, Schedule, StageTimes},
+        drive::{ModelId, Schedules, StageTimes},
     };
 
     use super::*;
@@ -278,10 +278,12 @@ pub(crate) mod tests {
     /// A drive that waits for its media alone.
     pub(crate) fn modelled(media_ns: u64) -> Modelled {
         Modelled {
-            model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+            model: ModelId { version: 1, config_hash: 0, schedules: Schedules::default() },
             setup_ns: 0,
             media_ns,
+            bank_ns: 0,
             kernel_ns: 0,
+            ideal_kernel_ns: 0,
             stages: StageTimes::default(),
             merge_ns: 0,
             link_ns: 0,

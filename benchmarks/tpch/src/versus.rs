@@ -5,7 +5,7 @@
 //! Both sides are modelled, the host from what a core of this machine was measured to decode. Only
 //! scans count: joins, sorts and final aggregates are the host's on either side.
 
-use nearscan::{HostRates, Modelled};
+use nearscan::{HostRates, Modelled, Schedule};
 use serde::Serialize;
 
 /// The work of the drive's scans of a query, in rows and bytes.
@@ -24,8 +24,13 @@ pub struct Scanned {
 pub struct Versus {
     /// Modelled time of the drive, in seconds.
     pub drive_seconds: f64,
+    /// The same if its kernel never waited for device memory, in seconds: the true time lies
+    /// between the two.
+    pub ideal_seconds: f64,
     /// The resource that most of that time went to.
     pub limit: String,
+    /// The source of the schedules of that stage of the kernel; nothing if the limit is another.
+    pub schedule: Option<&'static str>,
     /// Share of that time in which the media were busy: 1 when nothing else was waited for.
     pub media_share: f64,
     /// Modelled time of the host with all of its cores, in seconds.
@@ -49,7 +54,9 @@ impl Versus {
         let link_seconds = amount(scanned.media_bytes) / host.media_bytes_per_s;
         Self {
             drive_seconds,
+            ideal_seconds: seconds(drive.ideal().makespan_ns()),
             limit: drive.limit().to_string(),
+            schedule: drive.limit_schedule().map(Schedule::name),
             media_share: seconds(drive.media_ns) / drive_seconds,
             host_seconds: link_seconds.max(core_seconds / host.cores),
             cores_freed: (core_seconds - taking_seconds) / drive_seconds,
@@ -62,20 +69,32 @@ impl Versus {
     pub fn heading(cores: f64) -> String {
         let host = format!("host, {cores}");
         format!(
-            "{:<5} {:>9} {:>6} {:<21} {:>9} {:>6} {:>11} {:>11}",
-            "query", "drive ms", "media", "limit", host, "ratio", "cores freed", "cores equal"
+            "{:<5} {:>9} {:>9} {:>6} {:<29} {:>9} {:>6} {:>11} {:>11}",
+            "query",
+            "drive ms",
+            "ideal ms",
+            "media",
+            "limit",
+            host,
+            "ratio",
+            "cores freed",
+            "cores equal"
         )
     }
 
     /// The row of the table, one line.
     #[must_use]
     pub fn row(&self, query: u32) -> String {
+        let limit = match self.schedule {
+            Some(schedule) => format!("{}, {schedule}", self.limit),
+            None => self.limit.clone(),
+        };
         format!(
-            "{:<5} {:>9.2} {:>5.0}% {:<21} {:>9.2} {:>6.2} {:>11.1} {:>11}",
+            "{:<5} {:>9.2} {:>9.2} {:>5.0}% {limit:<29} {:>9.2} {:>6.2} {:>11.1} {:>11}",
             format!("q{query:02}"),
             self.drive_seconds * 1e3,
+            self.ideal_seconds * 1e3,
             self.media_share * 1e2,
-            self.limit,
             self.host_seconds * 1e3,
             self.host_seconds / self.drive_seconds,
             self.cores_freed,

@@ -69,6 +69,8 @@ fn run<'py>(py: Python<'py>, profile: &QueryProfile) -> PyResult<Bound<'py, PyDi
     run.set_item("drive_seconds_modelled", seconds(work.drive_time_modelled))?;
     let limit = work.modelled.map(|modelled| modelled.limit().to_string());
     run.set_item("drive_limit_modelled", limit)?;
+    let schedule = work.modelled.and_then(|modelled| modelled.limit_schedule());
+    run.set_item("drive_schedule_modelled", schedule.map(|schedule| schedule.name()))?;
     let pushback = work.pushback.into_iter().filter(|(_, units)| *units > 0);
     run.set_item("pushback", pushback.into_py_dict(py)?)?;
     Ok(run)

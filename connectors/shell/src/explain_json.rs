@@ -106,6 +106,8 @@ struct Run {
     drive_seconds_modelled: Option<f64>,
     /// The resource that most of the modelled time went to.
     drive_limit_modelled: Option<String>,
+    /// The source of the schedules of that stage of the kernel, if it is one.
+    drive_schedule_modelled: Option<&'static str>,
     pushback: BTreeMap<String, u64>,
 }
 
@@ -221,6 +223,9 @@ impl Run {
             drive_seconds_measured: drive_time_measured.map(|time| time.as_secs_f64()),
             drive_seconds_modelled: drive_time_modelled.map(|time| time.as_secs_f64()),
             drive_limit_modelled: modelled.map(|modelled| modelled.limit().to_string()),
+            drive_schedule_modelled: modelled
+                .and_then(|modelled| modelled.limit_schedule())
+                .map(|schedule| schedule.name()),
             pushback: pushback.into_iter().filter(|(_, units)| *units > 0).collect(),
         }
     }

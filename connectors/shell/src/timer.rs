@@ -49,7 +49,7 @@ pub(crate) fn describe(times: Times, rows: u64, profile: Option<&QueryProfile>) 
         }
     }
     if let (Some(time), Some(modelled)) = (drive.drive_time_modelled, drive.modelled) {
-        let limit = modelled.limit();
+        let limit = modelled.limit_with_schedule();
         text.push_str(&format!("\n      modelled: {} s on the drive ({limit})", seconds(time)));
     }
     text

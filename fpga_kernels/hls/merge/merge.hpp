@@ -197,7 +197,7 @@ inline void run_merge(const uint64_t* command, line_port& input, uint64_t* outpu
   record.dictionary_reads = done.waits;
   record.string_words = done.string_words;
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
-  record.blocks = writer.blocks;
+  record.blocks = static_cast<uint32_t>(writer.blocks);
   if (done.status == STATUS_OK) {
     record.rows_out = writer.rows_out;
     record.payload_bytes = writer.at * 8 - RESULT_RECORD_BYTES;

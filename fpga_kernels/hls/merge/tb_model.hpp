@@ -149,7 +149,7 @@ inline bytes_t write_result(const merge_model& model, const rows_t& rows, uint64
   header.rows_out = rows.size();
   header.continuation_row = rows_in;
   header.payload_bytes = out.size() - RESULT_RECORD_BYTES;
-  header.blocks = blocks;
+  header.blocks = static_cast<uint32_t>(blocks);
   uint64_t words[RESULT_RECORD_BYTES / 8];
   finish_header(header, words);
   std::memcpy(&out[0], words, sizeof(words));

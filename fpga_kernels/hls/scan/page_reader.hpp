@@ -11,7 +11,8 @@ namespace nearscan {
 ///
 /// An iteration takes what one word of a line holds of the page, and passes a word on once it has
 /// eight bytes: a page that begins within a word takes one iteration more than it has words.
-inline bool pass_page(line_stream& in, line_reader& bytes, uint32_t count, byte_stream& out) {
+inline bool pass_page(line_stream& in, line_reader& bytes, uint32_t count, byte_stream& out,
+                      uint64_t& iterations) {
   uint32_t left = count;
   uint64_t hold = 0;
   uint32_t held = 0;
@@ -20,6 +21,7 @@ PAYLOAD:
   while (!ended) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 147456
+    iterations++;
     uint64_t fresh = 0;
     const uint32_t some = left == 0 ? 0 : bytes.next_bytes(in, left < 8 ? left : 8, &fresh);
     left -= some;
@@ -45,23 +47,27 @@ inline void read_pages(const page_plan& plan, line_stream& lines, report_stream&
   line_reader bytes;
   uint32_t status = STATUS_OK;
   uint32_t page_count = 0;
+  uint64_t iterations = 0;
 PAGES:
   while (status == STATUS_OK && bytes.refill(lines)) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
     header_fields fields;
     page_token page;
+    const uint64_t header_begin = bytes.position;
     status = read_page_header(lines, bytes, fields);
+    iterations += bytes.position - header_begin;
     if (status == STATUS_OK && is_index_page(fields)) {
-      if (!skip_bytes(lines, bytes, static_cast<uint64_t>(fields.compressed_bytes))) {
-        status = STATUS_CORRUPT;
-      }
+      const uint64_t index_bytes = static_cast<uint64_t>(fields.compressed_bytes);
+      if (!skip_bytes(lines, bytes, index_bytes)) status = STATUS_CORRUPT;
+      iterations += (index_bytes + 7) / 8;
       page_count++;
       continue;
     }
     if (status == STATUS_OK) status = classify_page(fields, plan, page);
     if (status == STATUS_OK) {
       pages.write(page);
-      if (!pass_page(lines, bytes, page.compressed_bytes, payload)) status = STATUS_CORRUPT;
+      const bool whole = pass_page(lines, bytes, page.compressed_bytes, payload, iterations);
+      if (!whole) status = STATUS_CORRUPT;
     }
     if (status == STATUS_OK) page_count++;
   }
@@ -71,6 +77,7 @@ PAGES:
   pages.write(end);
   report own = reports_in.read();
   own.pages = page_count;
+  own.page_iterations = iterations;
   fail_lane(own, status, plan.column, page_count, bytes.position);
   reports_out.write(own);
 }

@@ -5,6 +5,7 @@
 //            +-> ... one lane a column ...          -+                                       |
 //              decode -> write_memory -> decode                                 write_lines <+
 //              decode, aggregate, write <-> read_memory -> fetch
+//              read_memory, write_memory -> write
 //
 // Assumed of the synthesis tool, which was not there to ask: that a loop which is unrolled may hold
 // the calls of a dataflow region, that a struct of arrays which one stage reads may be handed to it
@@ -88,11 +89,13 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   string_stream strings;
   result_stream result;
   stop_stream stop;
+  memory_report_stream memory_read;
+  memory_report_stream memory_written;
 
   NS_REGION(flow);
   NS_STAGE(flow, read_memory(plan.lane_count, requests, found, state_requests, states,
-                             string_requests, strings, stop, scratch, cancel));
-  NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch));
+                             string_requests, strings, stop, scratch, cancel, memory_read));
+  NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch, memory_written));
   NS_STAGE(flow, write_lines(result, output));
   NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
 LANE_STAGES:
@@ -136,7 +139,7 @@ LANE_STAGES:
   NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
                            state_requests, states, results, columns, aggregate_report));
   NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, string_requests,
-                              strings, result));
+                              strings, memory_read, memory_written, result));
   NS_RUN(flow);
 }
 

@@ -32,8 +32,9 @@ static_assert(SLOT_WORDS == 2, "a value and its tests");
 /// Reads the dictionary slots and the entries of the store that a request names: for a row of the
 /// word each, or none. The store gives two per iteration.
 inline found_token look_up_slots(const scratch_token& token, const int32_t store[STORE_ENTRIES],
-                                 word_port& scratch) {
+                                 word_port& scratch, memory_report& own) {
   found_token found = found_token();
+  own.iterations += ROWS / 2;
 STORED:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS PIPELINE II = 1
@@ -42,6 +43,8 @@ STORED:
   }
   const uint32_t far_rows = token.rows & ~static_cast<uint32_t>(token.stored);
   if (far_rows == 0) return found;
+  own.iterations += ROWS + SLOT_WORDS * ROWS;
+  own.requests++;
   // All are asked for before the first is there: the way to the memory and back is paid once.
 ASK_SLOTS:
   for (uint32_t row = 0; row < ROWS; row++) {
@@ -63,7 +66,7 @@ TAKE_SLOTS:
 /// did anything.
 inline bool serve_lane(scratch_stream& requests, found_stream& found, bool& waiting,
                        scratch_token& token, bool& open, int32_t store[STORE_ENTRIES],
-                       word_port& scratch) {
+                       word_port& scratch, memory_report& own) {
   bool moved = false;
 REQUESTS:
   while (open) {
@@ -75,9 +78,10 @@ REQUESTS:
     }
     if (token.kind == SCRATCH_LOOK_UP) {
       if (found.full()) break;
-      found.write(look_up_slots(token, store, scratch));
+      found.write(look_up_slots(token, store, scratch, own));
     } else if (token.kind == SCRATCH_STORE) {
       store_entries(token, store);
+      own.iterations += LINE_WORDS;
     } else {
       open = false;
     }
@@ -88,10 +92,13 @@ REQUESTS:
 }
 
 /// Reads the words that a stage asks for.
-inline words_token read_words_of(const scratch_token& token, word_port& scratch) {
+inline words_token read_words_of(const scratch_token& token, word_port& scratch,
+                                 memory_report& own) {
   const bool apart = token.kind == SCRATCH_FIRST_WORDS;
   const uint32_t wanted = apart ? token.rows : row_mask(token.count);
   words_token answer = words_token();
+  own.iterations += 2 * LINE_WORDS;
+  if (wanted != 0) own.requests++;
   if (!apart && token.count != 0) scratch.read_request(token.at, token.count);
 ASK_WORDS:
   for (uint32_t i = 0; i < LINE_WORDS; i++) {
@@ -109,13 +116,13 @@ TAKE_WORDS:
 /// Serves a stage behind the lanes that reads strings, if it has asked and there is room for the
 /// answer; true when it did. The stage's last request ends it.
 inline bool serve_reader(scratch_stream& requests, string_stream& answers, bool& open,
-                         word_port& scratch) {
+                         word_port& scratch, memory_report& own) {
   if (!open || requests.empty() || answers.full()) return false;
   const scratch_token token = requests.read();
   if (token.kind == SCRATCH_END) {
     open = false;
   } else {
-    answers.write(read_words_of(token, scratch));
+    answers.write(read_words_of(token, scratch, own));
   }
   return true;
 }
@@ -124,12 +131,12 @@ inline bool serve_reader(scratch_stream& requests, string_stream& answers, bool&
 static constexpr uint32_t CANCEL_ROUNDS = 256;
 
 /// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
-/// end.
+/// end. Reports when nobody asks any more.
 inline void read_memory(uint32_t lane_count, scratch_stream requests[LANES],
                         found_stream found[LANES], scratch_stream& state_requests,
                         string_stream& states, scratch_stream& string_requests,
                         string_stream& strings, stop_stream& stop, word_port& scratch,
-                        const volatile uint32_t* cancel) {
+                        const volatile uint32_t* cancel, memory_report_stream& reports) {
   int32_t store[STORE_ENTRIES];
 #pragma HLS BIND_STORAGE variable = store type = ram_t2p impl = uram
   scratch_token token[LANES];
@@ -140,6 +147,7 @@ inline void read_memory(uint32_t lane_count, scratch_stream requests[LANES],
   bool stopped = false;
   uint32_t open_count = lane_count;
   uint32_t round = 0;
+  memory_report own = memory_report();
 INIT_READS:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
@@ -159,15 +167,16 @@ ROUNDS:
   LANE_TURNS:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
       moved = serve_lane(requests[lane], found[lane], waiting[lane], token[lane], open[lane], store,
-                         scratch) ||
+                         scratch, own) ||
               moved;
       open_count += open[lane] ? 1 : 0;
     }
-    moved = serve_reader(state_requests, states, states_open, scratch) || moved;
-    moved = serve_reader(string_requests, strings, strings_open, scratch) || moved;
+    moved = serve_reader(state_requests, states, states_open, scratch, own) || moved;
+    moved = serve_reader(string_requests, strings, strings_open, scratch, own) || moved;
     if (!moved) NS_IDLE();
   }
   if (!stopped) stop.write(false);
+  reports.write(own);
 }
 
 }  // namespace nearscan

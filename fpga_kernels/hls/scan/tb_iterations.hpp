@@ -169,6 +169,57 @@ inline void iterations_of_pages(tally& all) {
   check_iterations(all, "look-ups beside the store", model, dictionary_reads, 5000 - 4500);
 }
 
+inline uint64_t page_iterations(const result_record& header) {
+  return header.page_iterations_lane_max;
+}
+inline uint64_t memory_read_iterations(const result_record& header) {
+  return header.memory_read_iterations;
+}
+inline uint64_t memory_waits(const result_record& header) { return header.memory_waits; }
+inline uint64_t memory_write_iterations(const result_record& header) {
+  return header.memory_write_iterations;
+}
+inline uint64_t memory_writes(const result_record& header) { return header.memory_writes; }
+
+/// A byte of a page header per iteration, then a word of the page or what a word of a line has of
+/// it: a page that does not begin at a word has one part more.
+inline void iterations_of_headers(tally& all) {
+  scan_model model = make_iteration_model();
+  const uint64_t page_bytes = 8 * ITERATION_ROWS;
+  const uint64_t header_bytes = write_chunk(model.columns[0]).bytes.size() - page_bytes;
+  // The input begins with 11 bytes, and the chunk `seed` bytes behind them.
+  const uint64_t aligned = 16 - (11 + header_bytes) % 8;
+  model.columns[0].style.seed = aligned;
+  check_iterations(all, "a page at a word", model, page_iterations, header_bytes + page_bytes / 8);
+  model.columns[0].style.seed = aligned + 3;
+  check_iterations(all, "a page between words", model, page_iterations,
+                   header_bytes + page_bytes / 8 + 1);
+}
+
+/// Eight entries go to the store in 8 iterations and two come out of it in one, for each word of
+/// rows. A word that needs entries of scratch asks in 8 and takes 16 words; strings are asked for
+/// in 8 and taken in 8.
+inline void iterations_of_memory(tally& all) {
+  scan_model model = make_iteration_model();
+  check_iterations(all, "no scratch read", model, memory_read_iterations, 0);
+  check_iterations(all, "no scratch written", model, memory_write_iterations, 0);
+  model.rows = 5000;
+  model.columns = {make_iteration_column(5000, 5000, layout::dictionary)};
+  const uint64_t stored = (5000 - 4096) / 8;
+  check_iterations(all, "the store", model, memory_read_iterations, stored * 8 + stored * 4);
+  check_iterations(all, "no wait for the store", model, memory_waits, 0);
+  // The word of entry 4500 needs both.
+  model.columns[0].cells[4500].number = static_cast<int64_t>(1) << 31;
+  const uint64_t before = (4500 - 4096 + 7) / 8;
+  const uint64_t beside = (5000 - 4496) / 8;
+  check_iterations(all, "scratch beside the store", model, memory_read_iterations,
+                   before * 8 + (before - 1 + beside) * 4 + beside * (8 + 16));
+  check_iterations(all, "waits for scratch", model, memory_waits, beside);
+  // An entry is two words, and four entries a request.
+  check_iterations(all, "entries written", model, memory_write_iterations, 500 * 2);
+  check_iterations(all, "requests to write entries", model, memory_writes, 500 / 4);
+}
+
 /// Two rows are looked up per iteration, beside the steps of the predicate.
 inline void iterations_of_keys(tally& all) {
   scan_model model = make_iteration_model();
@@ -193,6 +244,8 @@ inline void iterations(tally& all) {
   iterations_of_output(all);
   iterations_of_groups(all);
   iterations_of_pages(all);
+  iterations_of_headers(all);
+  iterations_of_memory(all);
 }
 
 }  // namespace nearscan_tb

@@ -186,6 +186,8 @@ struct report {
   uint64_t detail_offset;
   uint64_t lines_read;
   uint64_t pages;
+  /// Iterations of finding pages: bytes of headers, and words of pages.
+  uint64_t page_iterations;
   uint64_t bytes_decompressed;
   uint64_t snappy_tokens;
   /// Iterations of data pages.
@@ -205,6 +207,13 @@ struct report {
   uint64_t filter_iterations;
   uint64_t project_iterations;
   uint64_t aggregate_iterations;
+};
+
+/// The work of a stage that reads or writes scratch.
+struct memory_report {
+  uint64_t iterations;
+  /// Requests to the port: to read, each of which is waited for before the next; or to write.
+  uint64_t requests;
 };
 
 inline report empty_report() {
@@ -245,6 +254,7 @@ inline void merge_lane(report& all, const report& lane) {
   }
   all.lines_read += lane.lines_read;
   all.pages += lane.pages;
+  all.page_iterations = max_u64(all.page_iterations, lane.page_iterations);
   all.bytes_decompressed += lane.bytes_decompressed;
   all.snappy_tokens += lane.snappy_tokens;
   all.decompress_iterations = max_u64(all.decompress_iterations, lane.decompress_iterations);
@@ -276,6 +286,7 @@ typedef hls::stream<key_mark, KEEP_DEPTH> key_mark_stream;
 typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
 typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
+typedef hls::stream<memory_report, REPORT_DEPTH> memory_report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
 typedef hls::stream<found_token, SCRATCH_DEPTH> found_stream;
 typedef hls::stream<words_token, SCRATCH_DEPTH> string_stream;

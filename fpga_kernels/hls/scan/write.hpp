@@ -236,9 +236,9 @@ PUT_COLUMNS:
   block.rows++;
 }
 
-/// Iterations as a result tells them.
-inline uint32_t iterations_32(uint64_t iterations) {
-  return iterations < 0xffffffffu ? static_cast<uint32_t>(iterations) : 0xffffffffu;
+/// A counter as a result tells it.
+inline uint32_t in_32_bits(uint64_t count) {
+  return count < 0xffffffffu ? static_cast<uint32_t>(count) : 0xffffffffu;
 }
 
 /// The header of a result, complete but for its own checksum.
@@ -250,23 +250,24 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_in = own.rows_in;
   record.rows_kept = own.rows_kept;
   record.lines_read = own.lines_read;
-  record.pages = own.pages;
+  record.pages = in_32_bits(own.pages);
+  record.page_iterations_lane_max = in_32_bits(own.page_iterations);
   record.bytes_decompressed = own.bytes_decompressed;
   record.snappy_tokens = own.snappy_tokens;
   record.snappy_tokens_lane_max = own.decompress_iterations;
   record.values_decoded = own.values_decoded;
   record.decode_steps_lane_max = own.decode_steps_lane_max;
-  record.dictionary_entries = own.dictionary_entries;
+  record.dictionary_entries = in_32_bits(own.dictionary_entries);
   record.dictionary_reads = own.dictionary_reads;
-  record.rows_filtered = own.rows_in;
+  record.rows_filtered = in_32_bits(own.rows_in);
   record.rows_projected = own.rows_projected;
   record.rows_aggregated = own.rows_aggregated;
-  record.decode_iterations_lane_max = iterations_32(own.decode_iterations);
-  record.dictionary_iterations_lane_max = iterations_32(own.dictionary_iterations);
-  record.key_words = plan.key_words;
-  record.filter_iterations = iterations_32(own.filter_iterations);
-  record.project_iterations = iterations_32(own.project_iterations);
-  record.aggregate_iterations = iterations_32(own.aggregate_iterations);
+  record.decode_iterations_lane_max = in_32_bits(own.decode_iterations);
+  record.dictionary_iterations_lane_max = in_32_bits(own.dictionary_iterations);
+  record.key_words = in_32_bits(plan.key_words);
+  record.filter_iterations = in_32_bits(own.filter_iterations);
+  record.project_iterations = in_32_bits(own.project_iterations);
+  record.aggregate_iterations = in_32_bits(own.aggregate_iterations);
   return record;
 }
 
@@ -288,7 +289,8 @@ HEADER_LINES:
 /// Stage: output columns in, the lines of the result out. Strings are asked for.
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
-                         string_stream& strings, result_stream& out) {
+                         string_stream& strings, memory_report_stream& memory_read,
+                         memory_report_stream& memory_written, result_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   number_token row_words[SLOTS];
@@ -332,12 +334,19 @@ WORDS:
   }
   record.string_words = own.string_words + counters.string_words;
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
-  record.blocks = counters.blocks;
-  record.write_iterations = iterations_32(writer.iterations);
-  send_header(record, out);
+  record.blocks = in_32_bits(counters.blocks);
+  record.write_iterations = in_32_bits(writer.iterations);
+  // The stages of scratch report once nobody asks them for more.
   scratch_token nothing = scratch_token();
   nothing.kind = SCRATCH_END;
   requests.write(nothing);
+  const memory_report read = memory_read.read();
+  const memory_report wrote = memory_written.read();
+  record.memory_read_iterations = in_32_bits(read.iterations);
+  record.memory_waits = in_32_bits(read.requests);
+  record.memory_write_iterations = in_32_bits(wrote.iterations);
+  record.memory_writes = in_32_bits(wrote.requests);
+  send_header(record, out);
 }
 
 }  // namespace nearscan

@@ -34,9 +34,11 @@ struct write_order {
   }
 };
 
-/// Stage: what lanes ask to be written, in; answers out. A word per iteration.
+/// Stage: what lanes ask to be written, in; answers out. A word per iteration. Reports when no lane
+/// asks any more.
 inline void write_memory(uint32_t lane_count, scratch_stream requests[LANES],
-                         written_stream written[LANES], word_port& scratch) {
+                         written_stream written[LANES], word_port& scratch,
+                         memory_report_stream& reports) {
   write_order in_flight;
   uint32_t unanswered[LANES];
   bool open[LANES];
@@ -53,6 +55,7 @@ INIT_WRITES:
   uint32_t lane = 0;
   uint32_t at = 0;
   uint32_t idle = 0;
+  memory_report own = memory_report();
 WORDS_TO_WRITE:
   while (open_count > 0) {
 #pragma HLS PIPELINE II = 1
@@ -70,11 +73,13 @@ WORDS_TO_WRITE:
       } else {
         scratch.write_request(token.at, token.count);
         in_flight.push(lane);
+        own.requests++;
       }
     }
     if (at < token.count) {
       scratch.write(token.word[at]);
       at++;
+      own.iterations++;
       moved = true;
     } else if (in_flight.count == WRITES_IN_FLIGHT ||
                (!moved && in_flight.count != 0 && idle + 1 >= lane_count)) {
@@ -93,6 +98,7 @@ WORDS_TO_WRITE:
     idle = moved ? 0 : idle + 1;
     if (idle >= lane_count) NS_IDLE();
   }
+  reports.write(own);
 }
 
 }  // namespace nearscan

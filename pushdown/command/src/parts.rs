@@ -151,6 +151,17 @@ impl Counters {
             dictionary_iterations_lane_max: self
                 .dictionary_iterations_lane_max
                 .saturating_add(other.dictionary_iterations_lane_max),
+            page_iterations_lane_max: self
+                .page_iterations_lane_max
+                .saturating_add(other.page_iterations_lane_max),
+            memory_read_iterations: self
+                .memory_read_iterations
+                .saturating_add(other.memory_read_iterations),
+            memory_write_iterations: self
+                .memory_write_iterations
+                .saturating_add(other.memory_write_iterations),
+            memory_waits: self.memory_waits.saturating_add(other.memory_waits),
+            memory_writes: self.memory_writes.saturating_add(other.memory_writes),
         }
     }
 }

@@ -68,5 +68,5 @@ pub use placement::{FileRef, Placement, file_version};
 pub use queue::{JobQueue, NotQueued};
 pub use recent::Recent;
 pub use registry::Drives;
-pub use stages::{KernelStage, Limit, StageTimes};
-pub use time::{Composed, DriveTime, Measured, ModelId, Modelled, Schedule};
+pub use stages::{KernelStage, Limit, Schedule, Schedules, StageTimes};
+pub use time::{Composed, DriveTime, Measured, ModelId, Modelled};

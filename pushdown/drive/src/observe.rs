@@ -136,15 +136,17 @@ fn lane_ns(kernel: Kernel, time: &Modelled) -> u64 {
 mod tests {
     use super::*;
     use crate::cost::{KernelRates, MediaRates, RatesByRequest};
-    use crate::stages::StageTimes;
-    use crate::time::{Measured, Schedule};
+    use crate::stages::{Schedules, StageTimes};
+    use crate::time::Measured;
 
     fn modelled(version: u32, kernel_ns: u64) -> DriveTime {
         DriveTime::Modelled(Modelled {
-            model: ModelId { version, config_hash: 0, schedule: Schedule::Assumed },
+            model: ModelId { version, config_hash: 0, schedules: Schedules::default() },
             setup_ns: 1000,
             media_ns: 1 << 30,
+            bank_ns: 0,
             kernel_ns,
+            ideal_kernel_ns: kernel_ns,
             stages: StageTimes::default(),
             merge_ns: 0,
             link_ns: 1 << 30,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Defines the stages of a scan kernel, their busy times, and the limit of a command.
+//! Defines the stages of a scan kernel, their busy times and schedules, and the limit of a command.
 
 use std::fmt;
 
@@ -11,14 +11,16 @@ pub enum KernelStage {
     Start,
     /// Lines of device memory.
     Fetch,
+    /// Page headers, and the bytes of pages out of the lines.
+    Pages,
     /// Codecs, over data pages.
     Decompress,
     /// Decompressing and storing dictionaries.
     Dictionary,
     /// Levels and values.
     Decode,
-    /// Dictionary entries in device memory.
-    LookUp,
+    /// What the kernel keeps in device memory: entries of large dictionaries, and strings.
+    Memory,
     /// The predicate.
     Filter,
     /// Output columns and operands.
@@ -31,13 +33,14 @@ pub enum KernelStage {
 
 impl KernelStage {
     /// All stages, in the order in which rows pass them, and what each counts.
-    pub const ALL: [(Self, &'static str, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str, &'static str); 11] = [
         (Self::Start, "start", "commands"),
         (Self::Fetch, "fetch", "lines"),
+        (Self::Pages, "pages", "words"),
         (Self::Decompress, "decompress", "tokens"),
         (Self::Dictionary, "dictionary", "tokens"),
         (Self::Decode, "decode", "rows"),
-        (Self::LookUp, "look-up", "entries"),
+        (Self::Memory, "memory", "accesses"),
         (Self::Filter, "filter", "rows"),
         (Self::Project, "project", "rows"),
         (Self::Aggregate, "aggregate", "rows"),
@@ -95,6 +98,61 @@ impl StageTimes {
     }
 }
 
+/// The source of the cycles that a loop of a kernel is charged for an iteration. Nothing here was
+/// synthesised for a card, and no source says that the clock is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Schedule {
+    /// Taken to be so.
+    #[default]
+    Assumed,
+    /// The source of the kernel breaks none of the rules that keep a loop from beginning an
+    /// iteration each cycle.
+    Linted,
+    /// Counted in a simulation of the module that the image uses for the stage.
+    Rtl,
+}
+
+impl Schedule {
+    /// All sources, the weakest first, and their names.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Assumed, "assumed"), (Self::Linted, "linted"), (Self::Rtl, "rtl")];
+
+    /// The source of that number, as [`Self::ALL`] has them; the weakest for any other number.
+    pub fn from_index(index: u32) -> Self {
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        Self::ALL.get(index).map_or(Self::Assumed, |(schedule, _)| *schedule)
+    }
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The source of the schedule of each stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Schedules([Schedule; KernelStage::ALL.len()]);
+
+impl Schedules {
+    /// That of a stage.
+    pub const fn of(&self, stage: KernelStage) -> Schedule {
+        self.0[stage.index()]
+    }
+
+    /// The same, but `schedule` for `stage`.
+    #[must_use]
+    pub const fn with(mut self, stage: KernelStage, schedule: Schedule) -> Self {
+        self.0[stage.index()] = schedule;
+        self
+    }
+}
+
 /// The bottleneck: the resource on which commands spent most of their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
@@ -102,6 +160,8 @@ pub enum Limit {
     Start,
     /// Flash to device memory.
     Media,
+    /// The bank of device memory.
+    Bank,
     /// The scan kernel, in this stage.
     Kernel(KernelStage),
     /// The merge kernel.
@@ -115,6 +175,7 @@ impl fmt::Display for Limit {
         match self {
             Self::Start => f.write_str("start"),
             Self::Media => f.write_str("media"),
+            Self::Bank => f.write_str("memory bank"),
             Self::Kernel(stage) => write!(f, "{stage}"),
             Self::Merge => f.write_str("merge"),
             Self::Link => f.write_str("link"),
@@ -131,7 +192,23 @@ mod tests {
         for (index, (stage, _, _)) in KernelStage::ALL.into_iter().enumerate() {
             assert_eq!(stage.index(), index);
         }
-        assert_eq!(KernelStage::LookUp.to_string(), "look-up (entries)");
+        assert_eq!(KernelStage::Memory.to_string(), "memory (accesses)");
+    }
+
+    #[test]
+    fn schedule_has_its_place_in_the_table() {
+        for (index, (schedule, name)) in (0..).zip(Schedule::ALL) {
+            assert_eq!(Schedule::from_index(index), schedule);
+            assert_eq!(schedule.to_string(), name);
+        }
+        assert_eq!(Schedule::from_index(7), Schedule::Assumed);
+    }
+
+    #[test]
+    fn schedules_are_kept_for_each_stage() {
+        let linted = Schedules::default().with(KernelStage::Decode, Schedule::Linted);
+        assert_eq!(linted.of(KernelStage::Decode), Schedule::Linted);
+        assert_eq!(linted.of(KernelStage::Start), Schedule::Assumed);
     }
 
     #[test]

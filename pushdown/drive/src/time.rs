@@ -4,7 +4,7 @@
 
 use std::ops::{Add, AddAssign};
 
-use crate::stages::{Limit, StageTimes};
+use crate::stages::{Limit, Schedule, Schedules, StageTimes};
 
 /// Time read from a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -27,15 +27,6 @@ impl AddAssign for Measured {
     }
 }
 
-/// The source of the loop schedules of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Schedule {
-    /// Initiation intervals and depths are assumed.
-    Assumed,
-    /// They are taken from a synthesis report.
-    Synthesised,
-}
-
 /// Which model computed a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ModelId {
@@ -43,8 +34,8 @@ pub struct ModelId {
     pub version: u32,
     /// Hash of its parameters.
     pub config_hash: u64,
-    /// Source of its loop schedules.
-    pub schedule: Schedule,
+    /// Source of the loop schedules of each stage.
+    pub schedules: Schedules,
 }
 
 /// Time computed by a model, split by the resource that was busy. The parts of one command follow
@@ -58,8 +49,13 @@ pub struct Modelled {
     pub setup_ns: u64,
     /// Media to device memory with as many requests in flight as the drive keeps, in ns.
     pub media_ns: u64,
-    /// The kernel, in ns.
+    /// The bank of device memory, which the media, the kernel and the link all use, in ns.
+    pub bank_ns: u64,
+    /// The kernel as its source is written, in ns.
     pub kernel_ns: u64,
+    /// The kernel if it never waited for what it has asked of device memory, in ns: the true time
+    /// lies between the two.
+    pub ideal_kernel_ns: u64,
     /// Its stages: some of them run side by side.
     pub stages: StageTimes,
     /// Merging the results of the scans of one command, in ns.
@@ -78,7 +74,30 @@ impl Modelled {
         self.scans_ns().saturating_add(self.merge_ns)
     }
 
-    /// All but the merging.
+    /// The same commands if the kernel never waited for device memory.
+    #[must_use]
+    pub fn ideal(&self) -> Self {
+        Self { kernel_ns: self.ideal_kernel_ns, ..*self }
+    }
+
+    /// The source of the schedules that the limit rests on; `None` where no loop is the limit.
+    pub fn limit_schedule(&self) -> Option<Schedule> {
+        match self.limit() {
+            Limit::Kernel(stage) => Some(self.model.schedules.of(stage)),
+            Limit::Merge | Limit::Start => Some(Schedule::Assumed),
+            Limit::Media | Limit::Bank | Limit::Link => None,
+        }
+    }
+
+    /// The limit, and the source of the schedules that it rests on: `decode (rows), linted`.
+    pub fn limit_with_schedule(&self) -> String {
+        match self.limit_schedule() {
+            Some(schedule) => format!("{}, {schedule}", self.limit()),
+            None => self.limit().to_string(),
+        }
+    }
+
+    /// All but the merging. What the bank does, it does while these parts go on.
     fn scans_ns(&self) -> u64 {
         [self.setup_ns, self.media_ns, self.kernel_ns, self.link_ns]
             .into_iter()
@@ -105,7 +124,7 @@ impl Modelled {
     fn busiest(&self) -> (Limit, u64) {
         let units = u64::from(self.compute_units.max(1)).min(self.commands.max(1));
         let kernel = (Limit::Kernel(self.stages.slowest().0), self.kernel_ns / units);
-        [kernel, (Limit::Link, self.link_ns)]
+        [(Limit::Bank, self.bank_ns), kernel, (Limit::Link, self.link_ns)]
             .into_iter()
             .fold((Limit::Media, self.media_ns), longer)
     }
@@ -122,7 +141,9 @@ impl Modelled {
             model: self.model,
             setup_ns: self.setup_ns.saturating_add(other.setup_ns),
             media_ns: self.media_ns.saturating_add(other.media_ns),
+            bank_ns: self.bank_ns.saturating_add(other.bank_ns),
             kernel_ns: self.kernel_ns.saturating_add(other.kernel_ns),
+            ideal_kernel_ns: self.ideal_kernel_ns.saturating_add(other.ideal_kernel_ns),
             stages: self.stages.plus(other.stages),
             merge_ns: self.merge_ns.saturating_add(other.merge_ns),
             link_ns: self.link_ns.saturating_add(other.link_ns),
@@ -164,16 +185,22 @@ mod tests {
 
     fn modelled(media_ns: u64, kernel_ns: u64, commands: u64) -> Modelled {
         Modelled {
-            model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+            model: ModelId { version: 1, config_hash: 0, schedules: Schedules::default() },
             setup_ns: 0,
             media_ns,
+            bank_ns: 0,
             kernel_ns,
+            ideal_kernel_ns: kernel_ns,
             stages: StageTimes::default().with(KernelStage::Filter, kernel_ns),
             merge_ns: 0,
             link_ns: 0,
             compute_units: 4,
             commands,
         }
+    }
+
+    fn linted(stage: KernelStage) -> Schedules {
+        Schedules::default().with(stage, Schedule::Linted)
     }
 
     #[test]
@@ -210,6 +237,32 @@ mod tests {
     }
 
     #[test]
+    fn bank_is_busy_while_the_other_parts_go_on() {
+        let busy = Modelled { bank_ns: 120, ..modelled(100, 50, 1) };
+        assert_eq!((busy.serial_ns(), busy.limit()), (150, Limit::Bank));
+        assert_eq!(busy.combine(busy).unwrap().bank_ns, 240);
+    }
+
+    #[test]
+    fn time_of_an_ideal_kernel_is_the_other_end_of_the_band() {
+        let figure = Modelled { ideal_kernel_ns: 30, ..modelled(20, 50, 1) };
+        let two = figure.combine(figure).unwrap();
+        assert_eq!((two.kernel_ns, two.ideal().kernel_ns), (100, 60));
+        assert_eq!((figure.makespan_ns(), figure.ideal().makespan_ns()), (70, 50));
+    }
+
+    #[test]
+    fn limit_tells_the_source_of_its_schedule() {
+        let figure = modelled(100, 150, 1);
+        assert_eq!(figure.limit_with_schedule(), "filter (rows), assumed");
+        let model = ModelId { schedules: linted(KernelStage::Filter), ..figure.model };
+        assert_eq!(Modelled { model, ..figure }.limit_with_schedule(), "filter (rows), linted");
+        // No loop decides how fast the media are.
+        assert_eq!(modelled(100, 50, 1).limit_with_schedule(), "media");
+        assert_eq!(Modelled { setup_ns: 999, ..figure }.limit_schedule(), Some(Schedule::Assumed));
+    }
+
+    #[test]
     fn merge_waits_for_its_scans_and_they_share_units() {
         let merge = Modelled { merge_ns: 500, ..modelled(100, 800, 4) };
         // 800 of kernel on four units, a mean pass through what else a scan takes, then the merge.
@@ -224,7 +277,7 @@ mod tests {
         for model in [
             ModelId { version: 2, ..figure.model },
             ModelId { config_hash: 1, ..figure.model },
-            ModelId { schedule: Schedule::Synthesised, ..figure.model },
+            ModelId { schedules: linted(KernelStage::Decode), ..figure.model },
         ] {
             assert_eq!(figure.combine(Modelled { model, ..figure }), None, "{model:?}");
         }

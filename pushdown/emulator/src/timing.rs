@@ -34,6 +34,7 @@ mod parameters;
 mod pipeline;
 mod port;
 mod rates;
+mod scan_bank;
 mod schedule;
 mod stages;
 pub mod study;

@@ -9,7 +9,7 @@ use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType, T
 use nearscan_drive::{
     Capabilities, CostSnapshot, DriveTime, Failure, FitQuality, KernelRates, KernelStage, Measured,
     MediaPoint, MediaRates, ModelId, Modelled, RateSource, RatesByRequest, RequestClass, Schedule,
-    StageTimes, Traffic,
+    Schedules, StageTimes, Traffic,
 };
 
 use crate::protocol::{self, Cause, Failed};
@@ -188,10 +188,14 @@ impl From<&DriveTime> for protocol::Time {
             DriveTime::Modelled(time) => Self::Modelled(protocol::Modelled {
                 model_version: time.model.version,
                 config_hash: time.model.config_hash,
-                synthesised: time.model.schedule == Schedule::Synthesised,
+                schedules: KernelStage::ALL
+                    .map(|(stage, ..)| time.model.schedules.of(stage) as u32)
+                    .to_vec(),
                 setup_ns: time.setup_ns,
                 media_ns: time.media_ns,
+                bank_ns: time.bank_ns,
                 kernel_ns: time.kernel_ns,
+                ideal_kernel_ns: time.ideal_kernel_ns,
                 stages_ns: KernelStage::ALL.map(|(stage, ..)| time.stages.get(stage)).to_vec(),
                 merge_ns: time.merge_ns,
                 link_ns: time.link_ns,
@@ -211,18 +215,21 @@ pub(crate) fn time_of(from: Option<&protocol::Time>) -> DriveTime {
             let stages = KernelStage::ALL.iter().zip(&time.stages_ns);
             let stages = stages
                 .fold(StageTimes::default(), |times, ((stage, ..), ns)| times.with(*stage, *ns));
+            let schedules = KernelStage::ALL.iter().zip(&time.schedules);
+            let schedules = schedules.fold(Schedules::default(), |all, ((stage, ..), index)| {
+                all.with(*stage, Schedule::from_index(*index))
+            });
             DriveTime::Modelled(Modelled {
                 model: ModelId {
                     version: time.model_version,
                     config_hash: time.config_hash,
-                    schedule: match time.synthesised {
-                        true => Schedule::Synthesised,
-                        false => Schedule::Assumed,
-                    },
+                    schedules,
                 },
                 setup_ns: time.setup_ns,
                 media_ns: time.media_ns,
+                bank_ns: time.bank_ns,
                 kernel_ns: time.kernel_ns,
+                ideal_kernel_ns: time.ideal_kernel_ns,
                 stages,
                 merge_ns: time.merge_ns,
                 link_ns: time.link_ns,
@@ -343,10 +350,16 @@ mod tests {
         }
         let modelled = |schedule| {
             DriveTime::Modelled(Modelled {
-                model: ModelId { version: 2, config_hash: u64::MAX, schedule },
+                model: ModelId {
+                    version: 2,
+                    config_hash: u64::MAX,
+                    schedules: Schedules::default().with(KernelStage::Write, schedule),
+                },
                 setup_ns: 1,
                 media_ns: 2,
+                bank_ns: 8,
                 kernel_ns: 3,
+                ideal_kernel_ns: 9,
                 stages,
                 merge_ns: 4,
                 link_ns: 5,
@@ -354,7 +367,9 @@ mod tests {
                 commands: 7,
             })
         };
-        for time in [measured, modelled(Schedule::Assumed), modelled(Schedule::Synthesised)] {
+        for time in
+            [measured].into_iter().chain(Schedule::ALL.map(|(schedule, _)| modelled(schedule)))
+        {
             assert_eq!(time_of(Some(&protocol::Time::from(&time))), time);
         }
     }

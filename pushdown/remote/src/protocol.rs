@@ -19,7 +19,7 @@ use objects::ObjectName;
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 5;
+pub const PROTOCOL_MINOR: u32 = 6;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
@@ -346,16 +346,18 @@ pub(crate) struct Modelled {
     pub(crate) model_version: u32,
     #[prost(fixed64, tag = "2")]
     pub(crate) config_hash: u64,
-    #[prost(bool, tag = "3")]
-    pub(crate) synthesised: bool,
+    /// The source of each stage's schedule, in the order of `KernelStage::ALL`.
+    #[prost(uint32, repeated, tag = "12")]
+    pub(crate) schedules: Vec<u32>,
     #[prost(uint64, tag = "4")]
     pub(crate) setup_ns: u64,
     #[prost(uint64, tag = "5")]
     pub(crate) media_ns: u64,
     #[prost(uint64, tag = "6")]
     pub(crate) kernel_ns: u64,
-    /// In the order of `KernelStage::ALL`.
-    #[prost(uint64, repeated, tag = "7")]
+    /// In the order of `KernelStage::ALL`. The tags 3 and 7 were in use up to version 1.5, which had
+    /// other stages, and are not given again.
+    #[prost(uint64, repeated, tag = "15")]
     pub(crate) stages_ns: Vec<u64>,
     #[prost(uint64, tag = "8")]
     pub(crate) merge_ns: u64,
@@ -365,6 +367,10 @@ pub(crate) struct Modelled {
     pub(crate) compute_units: u32,
     #[prost(uint64, tag = "11")]
     pub(crate) commands: u64,
+    #[prost(uint64, tag = "13")]
+    pub(crate) bank_ns: u64,
+    #[prost(uint64, tag = "14")]
+    pub(crate) ideal_kernel_ns: u64,
 }
 
 #[derive(Clone, PartialEq, Oneof)]

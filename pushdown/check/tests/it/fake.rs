@@ -11,7 +11,7 @@ use nearscan_command::{
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, Lease, Measured, ModelId, Modelled, Outcome, Placement, RatesByRequest,
-    Refusal, Schedule, Session, SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
+    Refusal, Schedules, Session, SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
 };
 
 /// Compute units.
@@ -178,10 +178,12 @@ fn modelled(traffic: &Traffic, counters: &Counters) -> Modelled {
     let kernel_ns = START_NS + FILL_NS + u64::from(iterations) * 5;
     let wait_ns = if traffic.media_bytes == 0 { 0 } else { MEDIA_LATENCY_NS };
     Modelled {
-        model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+        model: ModelId { version: 1, config_hash: 0, schedules: Schedules::default() },
         setup_ns: SETUP_NS + wait_ns,
         media_ns: traffic.media_bytes / MEDIA_BYTES_PER_NS,
+        bank_ns: 0,
         kernel_ns,
+        ideal_kernel_ns: kernel_ns,
         stages: StageTimes::default(),
         merge_ns: 0,
         link_ns: LINK_LATENCY_NS + traffic.link_bytes / LINK_BYTES_PER_NS,

@@ -58,7 +58,9 @@ record! {
         /// 64-byte lines read from the input
         128 lines_read: u64,
         /// pages, all columns
-        136 pages: u64,
+        136 pages: u32,
+        /// iterations of the busiest page reader: bytes of page headers, and words of pages
+        140 page_iterations_lane_max: u32,
         /// bytes after decompression, all columns
         144 bytes_decompressed: u64,
         /// tokens of at most 8 bytes that were decompressed, all columns
@@ -70,11 +72,15 @@ record! {
         /// steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
         176 decode_steps_lane_max: u64,
         /// dictionary entries, all columns
-        184 dictionary_entries: u64,
+        184 dictionary_entries: u32,
+        /// iterations of the stage that reads scratch
+        188 memory_read_iterations: u32,
         /// look-ups in dictionaries that did not fit on chip
         192 dictionary_reads: u64,
         /// rows the predicate looked at
-        200 rows_filtered: u64,
+        200 rows_filtered: u32,
+        /// requests to write scratch
+        204 memory_writes: u32,
         /// rows the projection worked on
         208 rows_projected: u64,
         /// rows the aggregates worked on
@@ -84,9 +90,13 @@ record! {
         /// 8-byte words of payload
         232 payload_words: u64,
         /// blocks of payload
-        240 blocks: u64,
+        240 blocks: u32,
+        /// iterations of the stage that writes scratch: 8-byte words
+        244 memory_write_iterations: u32,
         /// 8-byte words of key filters loaded
-        248 key_words: u64,
+        248 key_words: u32,
+        /// requests to read scratch, each of which that stage waits for before it serves the next
+        252 memory_waits: u32,
     }
 }
 

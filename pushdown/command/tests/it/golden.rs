@@ -255,6 +255,11 @@ pub(crate) fn header() -> ResultHeader {
             rows_aggregated: 21,
             string_words: 22,
             key_words: 23,
+            page_iterations_lane_max: 24,
+            memory_read_iterations: 25,
+            memory_write_iterations: 26,
+            memory_waits: 27,
+            memory_writes: 28,
             ..Counters::default()
         },
         ..ResultHeader::failed(&envelope(), Status::Ok)
@@ -445,14 +450,14 @@ fn commands_of_earlier_versions_keep_their_meaning() {
         ("shapes-states", shapes::states()),
         ("shapes-rows", shapes::rows()),
     ];
-    for version in ["1.1", "1.2", "1.3"] {
+    for version in ["1.1", "1.2", "1.3", "1.4"] {
         for (name, command) in &commands {
             let read = Command::decode(&stored(name, version));
             assert_eq!(read.as_ref(), Ok(command), "{name} {version}");
         }
         assert_eq!(Fragment::decode(&stored("fragment", version)), Ok(strings().fragment));
     }
-    for version in ["1.2", "1.3"] {
+    for version in ["1.2", "1.3", "1.4"] {
         assert_eq!(MergeCommand::decode(&stored("merge", version)), Ok(merges::merge()));
     }
 }
@@ -478,7 +483,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
     let widths = [Width::Bool, Width::W32, Width::W64, Width::W128, Width::Bytes];
     let (old, new) = (stored("result", "1.0"), result());
     let [old, new] = [&old, &new].map(|bytes| ResultView::parse(bytes, &widths).unwrap());
-    // Version 1.0 has no counters of iterations, nor of key filters.
+    // Version 1.0 has no counters of iterations, of scratch, nor of key filters.
     let counters = Counters {
         filter_iterations: 0,
         project_iterations: 0,
@@ -487,6 +492,11 @@ fn result_of_version_1_0_keeps_its_meaning() {
         decode_iterations_lane_max: 0,
         dictionary_iterations_lane_max: 0,
         key_words: 0,
+        page_iterations_lane_max: 0,
+        memory_read_iterations: 0,
+        memory_write_iterations: 0,
+        memory_waits: 0,
+        memory_writes: 0,
         ..new.header.counters
     };
     assert_eq!(old.header, ResultHeader { counters, ..new.header });

@@ -12,20 +12,27 @@
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
 //!
+//! All of them use the bank of device memory, which serves one burst after the other
+//! (`scan_bank.rs`): it is busy while they are, and the limit of many commands if it is busiest.
+//!
 //! The scans of a merge share the compute units as those of several commands do; their results stay
 //! in device memory, so they take no link.
 //!
-//! Every loop schedule (cycles an iteration) is assumed: nothing was synthesised. The model omits
-//! the contention of scans for the memory bank, and the flash translation layer.
+//! Schedules of loops (cycles an iteration) have their sources in `schedule.rs`: nothing was
+//! synthesised. The model omits the flash translation layer.
 
 use nearscan_command::Counters;
 use nearscan_drive::{ModelId, Modelled};
 
-use super::{Parameters, stages::kernel_ns, whole};
+use super::{
+    Parameters,
+    stages::{Waits, has_groups, kernel_ns},
+    whole,
+};
 use crate::build::Build;
 
 /// Version of this model, shown with every figure.
-pub const MODEL_VERSION: u32 = 3;
+pub const MODEL_VERSION: u32 = 4;
 
 impl Parameters {
     /// Identity of the model with these parameters, of a drive with this build.
@@ -37,7 +44,7 @@ impl Parameters {
         ModelId {
             version: MODEL_VERSION,
             config_hash: xxhash_rust::xxh3::xxh3_64(&bytes),
-            schedule: self.schedule(),
+            schedules: self.schedules(),
         }
     }
 
@@ -49,13 +56,18 @@ impl Parameters {
         requests: impl Iterator<Item = u64>,
         counters: &Counters,
     ) -> Modelled {
-        let media = self.media(requests);
-        let stages = self.stages(counters);
+        let mut media_bytes = 0;
+        let media = self.media(requests.inspect(|bytes| media_bytes += bytes));
+        let stages = self.stages(counters, Waits::Exposed);
+        let ideal = self.stages(counters, Waits::Hidden);
+        let groups = has_groups(counters);
         Modelled {
             model: self.model(build),
             setup_ns: whole(self.setup_ns + media.wait_ns),
             media_ns: whole(media.busy_ns),
-            kernel_ns: kernel_ns(&stages),
+            bank_ns: whole(self.scan_bank_ns(media_bytes, counters)),
+            kernel_ns: kernel_ns(&stages, groups),
+            ideal_kernel_ns: kernel_ns(&ideal, groups),
             stages,
             merge_ns: 0,
             link_ns: 0,
@@ -84,6 +96,15 @@ mod tests {
         let requests = [1 << 20, 1 << 20, 1 << 20].into_iter();
         let time = Parameters::default().scan(&build(), requests, &Counters::default());
         assert_eq!(time.media_ns, 967_917);
+        // The bank takes 3072 bursts of 1 KiB from the media.
+        assert_eq!(time.bank_ns, 233_790);
+    }
+
+    #[test]
+    fn kernel_that_waits_for_scratch_is_slower_than_an_ideal_one() {
+        let counters = Counters { memory_waits: 3000, ..Counters::default() };
+        let time = Parameters::default().scan(&build(), std::iter::empty(), &counters);
+        assert_eq!(time.kernel_ns - time.ideal_kernel_ns, 580_000);
     }
 
     #[test]

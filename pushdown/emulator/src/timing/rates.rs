@@ -33,6 +33,11 @@ const BYTES_PER_TOKEN: u32 = 16;
 /// Rows that each stage moves an iteration.
 const ROWS_PER_ITERATION: u32 = 2;
 
+/// Rows of a word, and the iterations in which the kernel asks scratch for the entries of one, two
+/// at a time of the store, and takes them.
+const ROWS_PER_WORD: u32 = 8;
+const ITERATIONS_PER_LOOK_UP: u32 = 4 + 8 + 16;
+
 /// Comparisons for each row of a merge of a few inputs: eight of them are three rounds.
 const ORDER_STEPS: u64 = 3;
 
@@ -85,6 +90,7 @@ impl Parameters {
         let each = |counters: &Counters| mean(kernel_ns(counters) - empty_ns);
         let bytes = Counters {
             lines_read: u64::from(MANY) / LINE_BYTES,
+            page_iterations_lane_max: MANY / BYTES_PER_TOKEN,
             snappy_tokens_lane_max: (MANY / BYTES_PER_TOKEN).into(),
             ..Counters::default()
         };
@@ -98,7 +104,13 @@ impl Parameters {
             filter_iterations: iterations,
             ..Counters::default()
         };
-        let look_ups = Counters { dictionary_reads: MANY.into(), ..Counters::default() };
+        // All rows of a word need one.
+        let look_ups = Counters {
+            dictionary_reads: MANY.into(),
+            memory_waits: MANY / ROWS_PER_WORD,
+            memory_read_iterations: MANY / ROWS_PER_WORD * ITERATIONS_PER_LOOK_UP,
+            ..Counters::default()
+        };
         // A string is compared byte by byte.
         let strings = Counters { decode_iterations_lane_max: MANY, ..Counters::default() };
         let words = Counters { write_iterations: MANY, ..Counters::default() };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines schedules of loops: the initiation interval, the depth, and their source.
 //!
-//! Each is assumed until a synthesis report gives it; a figure says so as long as one is.
+//! A loop of the scan kernel is `linted`: `check_synthesizable.py` has found nothing that keeps it
+//! from beginning an iteration each cycle. What a stage waits for beside its loops is assumed. No
+//! image has one of the modules in SystemVerilog, so no schedule is `rtl`.
 
-use nearscan_drive::Schedule;
+use nearscan_drive::{KernelStage, Schedule, Schedules};
 
 use super::Parameters;
 
@@ -37,7 +39,7 @@ impl Loop {
 impl Parameters {
     /// A loop of the scan kernel. Filling the pipeline is charged once for all of them.
     pub(super) fn stage_loop(&self) -> Loop {
-        assumed(self.loop_interval_cycles, 0.0)
+        Loop { source: Schedule::Linted, ..assumed(self.loop_interval_cycles, 0.0) }
     }
 
     /// The comparing of rows in the merge kernel.
@@ -65,14 +67,16 @@ impl Parameters {
         assumed(self.compare_cycles, 0.0)
     }
 
-    /// The worst source of the loops that a command runs.
-    pub(super) fn schedule(&self) -> Schedule {
-        let loops = [self.stage_loop(), self.order_loop(), self.word_loop()];
-        if loops.iter().all(|one| one.source == Schedule::Synthesised) {
-            Schedule::Synthesised
-        } else {
-            Schedule::Assumed
-        }
+    /// The sources of the schedules of the scan kernel's stages: that of their loops, unless most of
+    /// a stage's time goes by beside them.
+    pub(super) fn schedules(&self) -> Schedules {
+        let source = |stage| match stage {
+            KernelStage::Start | KernelStage::Memory => Schedule::Assumed,
+            _ => self.stage_loop().source,
+        };
+        KernelStage::ALL
+            .into_iter()
+            .fold(Schedules::default(), |all, (stage, ..)| all.with(stage, source(stage)))
     }
 }
 
@@ -90,7 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn assumed_schedule_is_not_called_synthesised() {
-        assert_eq!(Parameters::default().schedule(), Schedule::Assumed);
+    fn stage_that_waits_has_an_assumed_schedule_and_a_loop_a_linted_one() {
+        let schedules = Parameters::default().schedules();
+        assert_eq!(schedules.of(KernelStage::Decode), Schedule::Linted);
+        assert_eq!(schedules.of(KernelStage::Memory), Schedule::Assumed);
+        assert_eq!(schedules.of(KernelStage::Start), Schedule::Assumed);
     }
 }

@@ -47,7 +47,7 @@ impl fmt::Display for ModelledTime {
             None => f.write_str("0ns"),
             Some(sum) => {
                 let time = Duration::from_nanos(sum.makespan_ns());
-                write!(f, "{time:.2?} limited by {}", sum.limit())
+                write!(f, "{time:.2?} limited by {}", sum.limit_with_schedule())
             }
         }
     }
@@ -80,16 +80,18 @@ impl CustomMetricValue for ModelledTime {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_drive::{KernelStage, ModelId, Schedule, StageTimes};
+    use nearscan_drive::{KernelStage, ModelId, Schedules, StageTimes};
 
     use super::*;
 
     fn figure(media_ns: u64, kernel_ns: u64) -> Modelled {
         Modelled {
-            model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+            model: ModelId { version: 1, config_hash: 0, schedules: Schedules::default() },
             setup_ns: 0,
             media_ns,
+            bank_ns: 0,
             kernel_ns,
+            ideal_kernel_ns: kernel_ns,
             stages: StageTimes::default().with(KernelStage::Decode, kernel_ns),
             merge_ns: 0,
             link_ns: 0,

@@ -31,8 +31,8 @@ use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
     FileRef, Identity, KernelRates, Lease, MediaRates, ModelId, Modelled, Outcome, Placement,
-    RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedule, Session, SessionSpec,
-    StageTimes, Submission, Ticket, Traffic, Work,
+    RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedules, Session,
+    SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
 };
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
@@ -389,10 +389,12 @@ pub(crate) const COMMAND_NS: u64 = 1000;
 
 fn modelled() -> Modelled {
     Modelled {
-        model: ModelId { version: 1, config_hash: 0, schedule: Schedule::Assumed },
+        model: ModelId { version: 1, config_hash: 0, schedules: Schedules::default() },
         setup_ns: 0,
         media_ns: COMMAND_NS,
+        bank_ns: 0,
         kernel_ns: 0,
+        ideal_kernel_ns: 0,
         stages: StageTimes::default(),
         merge_ns: 0,
         link_ns: 0,
