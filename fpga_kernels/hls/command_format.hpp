@@ -379,7 +379,8 @@ struct column_record {
   uint16_t test_count;  // 50: string tests of this column
   uint16_t uses;  // 52: bit 0: group codes are needed; bit 1: the bytes of strings are needed
   uint16_t reserved0;  // 54: zero
-  uint64_t reserved1;  // 56: zero
+  uint32_t dictionary_bytes;  // 56: bytes of the dictionary page at the chunk's start and of its header; 0: not known
+  uint32_t reserved1;  // 60: zero
 };
 static constexpr uint32_t COLUMN_RECORD_BYTES = 64u;
 static_assert(sizeof(column_record) == COLUMN_RECORD_BYTES, "column_record");
@@ -398,7 +399,8 @@ static_assert(offsetof(column_record, test_first) == 48, "column_record");
 static_assert(offsetof(column_record, test_count) == 50, "column_record");
 static_assert(offsetof(column_record, uses) == 52, "column_record");
 static_assert(offsetof(column_record, reserved0) == 54, "column_record");
-static_assert(offsetof(column_record, reserved1) == 56, "column_record");
+static_assert(offsetof(column_record, dictionary_bytes) == 56, "column_record");
+static_assert(offsetof(column_record, reserved1) == 60, "column_record");
 /// Reads a column_record at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline column_record load_column_record(const uint64_t* words, uint32_t at) {
   column_record record;
@@ -417,7 +419,8 @@ inline column_record load_column_record(const uint64_t* words, uint32_t at) {
   record.test_count = static_cast<uint16_t>(words[at / 8 + 6] >> 16);
   record.uses = static_cast<uint16_t>(words[at / 8 + 6] >> 32);
   record.reserved0 = static_cast<uint16_t>(words[at / 8 + 6] >> 48);
-  record.reserved1 = static_cast<uint64_t>(words[at / 8 + 7] >> 0);
+  record.dictionary_bytes = static_cast<uint32_t>(words[at / 8 + 7] >> 0);
+  record.reserved1 = static_cast<uint32_t>(words[at / 8 + 7] >> 32);
   return record;
 }
 
@@ -800,18 +803,19 @@ struct result_record {
   uint64_t values_decoded;  // 168: values decoded, all columns
   uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
   uint32_t dictionary_entries;  // 184: dictionary entries, all columns
-  uint32_t memory_read_iterations;  // 188: iterations of the stage that reads scratch
+  uint32_t memory_read_iterations;  // 188: iterations of the busier of the stages that read scratch and the entry store
   uint64_t dictionary_reads;  // 192: look-ups in dictionaries that did not fit on chip
   uint32_t rows_filtered;  // 200: rows the predicate looked at
   uint32_t memory_writes;  // 204: requests to write scratch
-  uint64_t rows_projected;  // 208: rows the projection worked on
+  uint32_t rows_projected;  // 208: rows the projection worked on
+  uint32_t memory_reads;  // 212: requests to read scratch
   uint64_t rows_aggregated;  // 216: rows the aggregates worked on
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint32_t blocks;  // 240: blocks of payload
   uint32_t memory_write_iterations;  // 244: iterations of the stage that writes scratch: 8-byte words
   uint32_t key_words;  // 248: 8-byte words of key filters loaded
-  uint32_t memory_waits;  // 252: requests to read scratch, each of which that stage waits for before it serves the next
+  uint32_t memory_waits;  // 252: of the requests to read scratch those that were to be answered before the next was known
 };
 static constexpr uint32_t RESULT_RECORD_BYTES = 256u;
 static_assert(sizeof(result_record) == RESULT_RECORD_BYTES, "result_record");
@@ -853,6 +857,7 @@ static_assert(offsetof(result_record, dictionary_reads) == 192, "result_record")
 static_assert(offsetof(result_record, rows_filtered) == 200, "result_record");
 static_assert(offsetof(result_record, memory_writes) == 204, "result_record");
 static_assert(offsetof(result_record, rows_projected) == 208, "result_record");
+static_assert(offsetof(result_record, memory_reads) == 212, "result_record");
 static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
@@ -900,7 +905,8 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.dictionary_reads = static_cast<uint64_t>(words[at / 8 + 24] >> 0);
   record.rows_filtered = static_cast<uint32_t>(words[at / 8 + 25] >> 0);
   record.memory_writes = static_cast<uint32_t>(words[at / 8 + 25] >> 32);
-  record.rows_projected = static_cast<uint64_t>(words[at / 8 + 26] >> 0);
+  record.rows_projected = static_cast<uint32_t>(words[at / 8 + 26] >> 0);
+  record.memory_reads = static_cast<uint32_t>(words[at / 8 + 26] >> 32);
   record.rows_aggregated = static_cast<uint64_t>(words[at / 8 + 27] >> 0);
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
@@ -950,7 +956,8 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[24] = static_cast<uint64_t>(record.dictionary_reads) << 0;
   words[25] = static_cast<uint64_t>(record.rows_filtered) << 0 |
              static_cast<uint64_t>(record.memory_writes) << 32;
-  words[26] = static_cast<uint64_t>(record.rows_projected) << 0;
+  words[26] = static_cast<uint64_t>(record.rows_projected) << 0 |
+             static_cast<uint64_t>(record.memory_reads) << 32;
   words[27] = static_cast<uint64_t>(record.rows_aggregated) << 0;
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;

@@ -22,6 +22,10 @@
 // NS_LANE_STAGE stands in an unrolled loop over `lane`. In hardware every lane is there, and one
 // that a command does not use ends at once; a simulation leaves it out.
 //
+// NS_NEEDED_DEPTH(type, depth) stands behind the namespace of a token. It says that whoever writes
+// such tokens relies on that many places, for its reader asks for no more. The synthesis tool is
+// told by the type of the FIFO.
+//
 // NS_RARE stands for `inline` before a function that common queries do not call: a compiler then
 // makes the code around its calls as if it were not there, which a simulation is faster with.
 #pragma once
@@ -45,6 +49,7 @@
 #define NS_HOT inline
 #define NS_APART inline
 #define NS_RARE inline
+#define NS_NEEDED_DEPTH(token, depth)
 
 #else
 
@@ -74,6 +79,13 @@
 #define NS_HOT inline __attribute__((always_inline))
 #define NS_APART inline __attribute__((noinline))
 #define NS_RARE inline __attribute__((noinline, cold))
+#define NS_NEEDED_DEPTH(token, depth)         \
+  namespace nearscan_portable {               \
+  template <>                                 \
+  struct needed_depth<token> {                \
+    static constexpr size_t value = depth;    \
+  };                                          \
+  }
 
 #endif
 

@@ -2,12 +2,25 @@
 // Stand-in for the vendor's hls_stream.h: a FIFO with the depth that the kernel declares.
 //
 // `read` on an empty and `write` to a full FIFO give way to the other stages (see dataflow.hpp).
+//
+// A FIFO whose writer may rely on some places, because its reader asks for no more tokens than
+// that, has so many of them in the mode `smallest`, too: see NS_NEEDED_DEPTH in platform.hpp.
 #pragma once
 
 #include <cstdlib>
 #include <type_traits>
 
 #include "dataflow.hpp"
+
+namespace nearscan_portable {
+
+/// Places that every FIFO of these tokens needs.
+template <typename T>
+struct needed_depth {
+  static constexpr size_t value = 1;
+};
+
+}  // namespace nearscan_portable
 
 namespace hls {
 
@@ -27,7 +40,7 @@ class stream : nearscan_portable::fifo_state {
         depth_ = Depth;
         break;
       case nearscan_portable::depth_mode::smallest:
-        depth_ = 1;
+        depth_ = nearscan_portable::needed_depth<T>::value;
         break;
     }
   }

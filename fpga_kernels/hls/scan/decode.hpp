@@ -39,7 +39,7 @@ inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_
     if (lane.bits.has(payload, 8)) open.width = static_cast<uint32_t>(lane.bits.take(payload, 8));
     return open.width > 32 ? STATUS_CORRUPT : STATUS_OK;
   }
-  // Such a page asks for words to be written, and could be made to wait by look-ups before it.
+  // Words go in their order.
   lane.words.drain(values, memory);
   // A size that is not true has been found out before.
   if (taken > page.uncompressed_bytes) return STATUS_CORRUPT;
@@ -49,8 +49,6 @@ inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_
   }
   if (open.encoding == ENCODING_DELTA_BINARY_PACKED) lane.delta.start_page();
   if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
-    // The answers of both would come on one stream.
-    lane.words.settle(memory);
     const uint64_t steps_before = lane.steps;
     const uint32_t status = store_streams(payload, memory, lane.bits, plan, lane.scratch, rest,
                                           lane.slot_words, lane.steps, lane.split);
@@ -135,7 +133,6 @@ inline uint32_t read_data_page(byte_stream& payload, memory_lane& memory, value_
     status = read_rows(payload, memory, values, lane, plan, page.value_count, open);
     if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
       lane.split.drain(memory);
-      lane.dictionary_reads += static_cast<uint64_t>(lane.split.answered) * LINE_WORDS;
     }
   }
   if (status == STATUS_OK && !page_is_whole(lane, plan, page, open)) status = STATUS_CORRUPT;
@@ -154,16 +151,17 @@ inline void close_lane(lane_state& lane, value_stream& values, memory_lane& memo
   nothing.kind = SCRATCH_END;
   memory.requests.write(nothing);
   memory.writes.write(nothing);
+  if (!lane.store_told) lane.stored_entries.end(memory.store);
 }
 
 /// Stage: decompressed pages in, words of eight rows out. Gives exactly the rows of the unit or
 /// fails. Of a key column the dictionary goes out before the first word.
 inline void decode(const decode_plan& plan, page_stream& pages, byte_stream& payload,
                    report_stream& reports_in, scratch_stream& writes, written_stream& written,
-                   scratch_stream& requests, found_stream& found, value_stream& values,
-                   key_stream& keys, report_stream& reports_out) {
+                   scratch_stream& requests, string_stream& found, store_stream& store,
+                   value_stream& values, key_stream& keys, report_stream& reports_out) {
   if (!plan.active) return;
-  memory_lane memory(writes, written, requests, found);
+  memory_lane memory(writes, written, requests, found, store);
   lane_state lane;
 #pragma HLS BIND_STORAGE variable = lane.dictionary.value type = ram_2p impl = uram
 #pragma HLS BIND_STORAGE variable = lane.levels.words type = ram_2p impl = uram
@@ -203,7 +201,6 @@ PAGES:
   own.decode_iterations = lane.iterations + lane.bits.iterations;
   own.dictionary_iterations = max_u64(own.dictionary_iterations, lane.dictionary_iterations);
   own.dictionary_entries = lane.dictionary.entries;
-  own.dictionary_reads = lane.dictionary_reads;
   reports_out.write(own);
 }
 

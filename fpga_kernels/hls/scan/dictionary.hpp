@@ -37,6 +37,11 @@ struct dictionary_store {
   uint64_t slot(uint32_t index) const {
     return slots / 8 + static_cast<uint64_t>(index) * (DICTIONARY_SLOT_BYTES / 8);
   }
+
+  /// Where an entry is that is not on chip.
+  int64_t reference(uint32_t index) const {
+    return index < stored_end ? store_reference(stored(index)) : slot_reference(slot(index));
+  }
 };
 
 /// Everything a lane keeps from page to page.
@@ -57,8 +62,9 @@ struct lane_state {
   uint64_t iterations;
   uint64_t dictionary_iterations;
   uint64_t values;
-  uint64_t dictionary_reads;
   bool data_seen;
+  /// Whether the store has been told that no entry comes any more.
+  bool store_told;
 };
 
 inline void open_lane(lane_state& lane, const decode_plan& plan) {
@@ -73,8 +79,8 @@ inline void open_lane(lane_state& lane, const decode_plan& plan) {
   lane.iterations = 0;
   lane.dictionary_iterations = 0;
   lane.values = 0;
-  lane.dictionary_reads = 0;
   lane.data_seen = false;
+  lane.store_told = !plan.has_store;
 }
 
 /// A stored value of any number of bits up to 128.
@@ -127,6 +133,8 @@ inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, lane_
   if (dictionary.present || lane.data_seen) return STATUS_CORRUPT;
   dictionary.present = true;
   if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
+  // The command has said that it is small, and nobody looks far entries up.
+  if (page.value_count > dictionary_store::ON_CHIP && !plan.may_be_far) return STATUS_CORRUPT;
   if (plan.needs_codes && page.value_count >= GROUPS_MAX) return STATUS_GROUP_CARDINALITY;
   const uint64_t slot_bytes = static_cast<uint64_t>(page.value_count) * DICTIONARY_SLOT_BYTES;
   if (page.value_count > dictionary_store::ON_CHIP &&
@@ -143,8 +151,8 @@ ENTRIES:
       dictionary.value[entry] = read.value;
       dictionary.tests[entry] = read.outcomes;
     } else if (plan.has_store && dictionary.fits_store(entry, read)) {
-      const uint64_t word = static_cast<uint64_t>(read.value);
-      lane.stored_entries.put(memory, dictionary_store::stored(entry), word);
+      const int32_t number = static_cast<int32_t>(read.value);
+      lane.stored_entries.put(memory.store, dictionary_store::stored(entry), number);
       dictionary.stored_end = entry + 1;
     } else {
       lane.slot_words.put_pair(memory, dictionary.slot(entry), static_cast<uint64_t>(read.value),
@@ -156,7 +164,8 @@ ENTRIES:
   }
   lane.slot_words.flush(memory);
   lane.string_words.flush(memory);
-  lane.stored_entries.flush(memory);
+  if (!lane.store_told) lane.stored_entries.end(memory.store);
+  lane.store_told = true;
   // No row that looks an entry up comes before it is there.
   memory.wait_for(memory.asked);
   // No row comes before the dictionary is whole.

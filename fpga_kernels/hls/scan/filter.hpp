@@ -9,31 +9,33 @@
 namespace nearscan {
 
 /// Reads the lanes that have not ended to their end.
-NS_APART void drain_lanes(value_stream lanes[LANES], uint32_t lane_count,
-                          const value_token columns[LANES]) {
+NS_APART void drain_lanes(const gather_plan& plan, value_stream lanes[LANES],
+                          value_stream looked_up[LANES], const value_token columns[LANES]) {
 DRAIN_LANES:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
-    if (lane >= lane_count) break;
+    if (lane >= plan.lane_count) break;
     bool ended = columns[lane].last;
   DRAIN:
     while (!ended) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
-      ended = lanes[lane].read().last;
+      value_token word;
+      read_either(is_among(plan.early, lane), looked_up[lane], lanes[lane], word);
+      ended = word.last;
     }
   }
 }
 
 /// One word of every lane; false when a lane has ended.
-inline bool read_lanes(value_stream lanes[LANES], uint32_t lane_count, value_token columns[LANES],
-                       uint32_t* count) {
+inline bool read_lanes(const gather_plan& plan, value_stream lanes[LANES],
+                       value_stream looked_up[LANES], value_token columns[LANES], uint32_t* count) {
   uint32_t least = ROWS;
   bool any_ended = false;
 READ_LANES:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
-    if (lane >= lane_count) break;
-    lanes[lane].read(columns[lane]);
+    if (lane >= plan.lane_count) break;
+    read_either(is_among(plan.early, lane), looked_up[lane], lanes[lane], columns[lane]);
     least = columns[lane].count < least ? columns[lane].count : least;
     any_ended |= columns[lane].last;
   }
@@ -52,9 +54,10 @@ struct gather_progress {
 
 /// Rows of the next word, 0 when there is none.
 inline uint32_t next_word(const gather_plan& plan, value_stream lanes[LANES],
-                          value_token columns[LANES], gather_progress& progress) {
+                          value_stream looked_up[LANES], value_token columns[LANES],
+                          gather_progress& progress) {
   uint32_t count = 0;
-  if (plan.lane_count != 0) return read_lanes(lanes, plan.lane_count, columns, &count) ? count : 0;
+  if (plan.lane_count != 0) return read_lanes(plan, lanes, looked_up, columns, &count) ? count : 0;
   const uint64_t left = plan.rows - progress.rows;
   // Without a lane there is no stage before this one to give up.
   progress.too_long = left != 0 && progress.rows > plan.steps_max;
@@ -65,7 +68,7 @@ inline uint32_t next_word(const gather_plan& plan, value_stream lanes[LANES],
 /// Gathers words of all lanes into two blocks; false when these were the last. Lanes that go on
 /// then are read to their end.
 inline bool gather_batch(const gather_plan& plan, value_stream lanes[LANES],
-                         value_token evaluated[BATCH_WORDS][LANES],
+                         value_stream looked_up[LANES], value_token evaluated[BATCH_WORDS][LANES],
                          value_token passed[BATCH_WORDS][LANES],
                          value_stream key_words[KEY_FILTERS_MAX], key_mark_stream& key_marks,
                          batch_token& batch, gather_progress& progress) {
@@ -79,7 +82,7 @@ GATHER:
   while (batch.words < BATCH_WORDS) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-    const uint32_t count = next_word(plan, lanes, columns, progress);
+    const uint32_t count = next_word(plan, lanes, looked_up, columns, progress);
     if (count == 0) break;
   INTO_BLOCKS:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
@@ -101,14 +104,14 @@ GATHER:
   }
   progress.words += batch.words;
   const bool more = batch.words == BATCH_WORDS;
-  if (!more) drain_lanes(lanes, plan.lane_count, columns);
+  if (!more) drain_lanes(plan, lanes, looked_up, columns);
   return more;
 }
 
 /// Process: words of all lanes in, in batches out: to be evaluated, to be looked up, to be passed
 /// on.
 inline void gather_words(const gather_plan& plan, value_stream lanes[LANES],
-                         evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
+                         value_stream looked_up[LANES], evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
                          value_stream key_words[KEY_FILTERS_MAX], key_mark_stream& key_marks,
                          passed_blocks& to_pass, batch_stream& passed_batches,
                          report_stream& reports) {
@@ -121,7 +124,8 @@ BATCHES:
     {
       hls::write_lock<column_block> evaluated(to_evaluate);
       hls::write_lock<column_block> passed(to_pass);
-      more = gather_batch(plan, lanes, evaluated, passed, key_words, key_marks, batch, progress);
+      more = gather_batch(plan, lanes, looked_up, evaluated, passed, key_words, key_marks, batch,
+                          progress);
     }
     evaluated_batches.write(batch);
     passed_batches.write(batch);
@@ -220,7 +224,11 @@ PASS_ON:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (((plan.forwarded >> lane) & 1) != 0) forwarded[lane].write(columns[word][lane]);
+      if (!is_among(plan.forwarded, lane)) continue;
+      value_token column = columns[word][lane];
+      // Nobody looks at the values of other rows.
+      column.far &= keep;
+      forwarded[lane].write(column);
     }
   }
   return rows_kept;
@@ -255,6 +263,14 @@ BATCHES:
   keep_token end = keep_token();
   end.last = true;
   kept.write(end);
+  // Whoever looks a lane up is told, too.
+  value_token last = value_token();
+  last.last = true;
+LATE_ENDS:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS UNROLL
+    if (is_among(plan.late, lane)) forwarded[lane].write(last);
+  }
   report own = merge_filter_reports(plan, lane_reports, gathered, evaluated, looked_up);
   own.rows_kept = rows_kept;
   reports_out.write(own);

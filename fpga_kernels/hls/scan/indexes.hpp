@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages of dictionary indexes: a hybrid of runs and bit-packed groups, and their look-up.
 //
-// A dictionary's first 4096 entries are on chip, the rest in the entry store or in scratch: a word
-// that needs some of those asks for them and waits in a ring while the words behind it are decoded,
-// so that the time of a look-up there is paid once and not for each.
+// A dictionary's first 4096 entries are on chip, the rest in the entry store or in scratch: a row
+// that needs one of those gets its place, and is far until it is looked up (look_ups.hpp).
 //
-// Two rows are looked up per iteration, since the dictionary's memory has two ports, as has the
-// store. As many indexes are unpacked per iteration as 64 bits hold, beside that, and the levels
+// Two rows are looked up per iteration, since the dictionary's memory has two ports. As many indexes are unpacked per iteration as 64 bits hold, beside that, and the levels
 // are read beside both: a word takes what the slower of unpacking and looking up takes, which are 4
 // iterations for eight rows.
 #pragma once
@@ -152,12 +150,36 @@ VALUES:
   }
 }
 
-/// Looks up the `count` indexes of a part of a word, on chip or by asking for them.
+/// Looks up one row, on chip or as far. False when there is no such entry, which is not far then:
+/// a word may go on with rows in front of it.
+inline bool look_up_row(const dictionary_store& dictionary, const decode_plan& plan, uint32_t index,
+                        uint32_t row, value_token& word) {
+  const bool is_near = index < dictionary.on_chip();
+  const bool is_far = !is_near && index < dictionary.entries;
+  const uint32_t near = is_near ? index : 0;
+  word.value.row[row] = is_far ? dictionary.reference(index) : dictionary.value[near];
+  if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[near];
+  if (is_far) word.far = static_cast<uint8_t>(word.far | 1u << row);
+  return index < dictionary.entries;
+}
+
+/// Looks up eight rows, some of which are far. False when one has no entry. A key by codes, whose
+/// entries are all on chip, does not come here.
+NS_APART bool look_up_far(const dictionary_store& dictionary, const decode_plan& plan,
+                          const uint32_t indexes[INDEX_ROOM], value_token& word) {
+  bool known = true;
+  word.far = 0;
+FAR_ROWS:
+  for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+    known = look_up_row(dictionary, plan, indexes[row], row, word) && known;
+  }
+  return known;
+}
+
+/// Looks up the indexes of a part of a word.
 inline uint32_t look_up(lane_state& lane, const decode_plan& plan, const word_part& part,
                         uint32_t count, uint32_t indexes[INDEX_ROOM]) {
-  const dictionary_store& dictionary = lane.dictionary;
-  value_token& word = lane.words.filling();
-  const uint32_t on_chip = dictionary.on_chip();
   // For the null rows behind the last value.
   indexes[count] = 0;
   uint32_t next = 0;
@@ -167,53 +189,16 @@ LOOK_UP:
 #pragma HLS PIPELINE II = 1
 #pragma HLS UNROLL factor = 2
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
-    // A null row gets the value of the row with a value behind it: nobody looks.
-    const uint32_t row = part.first + i;
-    const uint32_t index = indexes[next];
     const uint32_t valid = (part.valid >> i) & 1u;
-    next += valid;
-    if (index < on_chip) {
-      word.value.row[row] = dictionary.value[index];
-      if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[index];
-    } else if (valid != 0 && index < dictionary.entries && index < dictionary.stored_end) {
-      lane.words.ask_store(row, dictionary_store::stored(index));
-    } else if (valid != 0 && index < dictionary.entries) {
-      lane.words.ask(row, dictionary.slot(index));
-      lane.dictionary_reads++;
-    } else {
-      known = known && valid == 0;
-    }
+    // A null row has any value.
+    if (valid == 0) continue;
+    known = look_up_row(lane.dictionary, plan, indexes[next], part.first + i,
+                        lane.words.filling()) &&
+            known;
+    next++;
   }
   if (!known) return STATUS_CORRUPT;
-  if (plan.needs_codes) put_codes(part, indexes, word);
-  return STATUS_OK;
-}
-
-/// Looks up eight rows, on chip or by asking for them. `largest` is one that no index is above. A
-/// key by codes, whose entries are all on chip, does not come here.
-inline uint32_t look_up_apart(lane_state& lane, const decode_plan& plan, uint32_t largest,
-                              const uint32_t indexes[INDEX_ROOM]) {
-  const dictionary_store& dictionary = lane.dictionary;
-  if (largest >= dictionary.entries) return STATUS_CORRUPT;
-  const uint32_t on_chip = dictionary.on_chip();
-  uint32_t near[INDEX_ROOM];
-  uint32_t far_rows = 0;
-  uint32_t stored_rows = 0;
-APART:
-  for (uint32_t row = 0; row < ROWS; row++) {
-#pragma HLS UNROLL
-    const bool is_far = indexes[row] >= on_chip;
-    near[row] = is_far ? 0 : indexes[row];
-    const bool is_stored = is_far && indexes[row] < dictionary.stored_end;
-    lane.words.asked.word[row] =
-        is_stored ? dictionary_store::stored(indexes[row]) : dictionary.slot(indexes[row]);
-    far_rows |= static_cast<uint32_t>(is_far) << row;
-    stored_rows |= static_cast<uint32_t>(is_stored) << row;
-  }
-  look_up_whole(dictionary, plan, near, lane.words.filling());
-  lane.words.asked.rows = static_cast<uint8_t>(far_rows);
-  lane.words.asked.stored = static_cast<uint8_t>(stored_rows);
-  lane.dictionary_reads += count_bits(static_cast<uint8_t>(far_rows & ~stored_rows));
+  if (plan.needs_codes) put_codes(part, indexes, lane.words.filling());
   return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "../common/frame.hpp"
 #include "load_keys.hpp"
+#include "load_look_ups.hpp"
 #include "load_output.hpp"
 
 namespace nearscan {
@@ -50,17 +51,11 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   plan.keep.lane_count = scope.column_count;
   plan.kept.lane_count = scope.column_count;
   plan.keep.forwarded = 0;
-FORWARD_STEPS:
-  for (uint32_t index = 0; index < plan.projection.step_count; index++) {
-#pragma HLS PIPELINE off
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
-    forward_operand(plan.projection.steps[index].a, plan);
-    forward_operand(plan.projection.steps[index].b, plan);
-    forward_operand(plan.projection.steps[index].c, plan);
-  }
+  plan.keep.late = 0;
+  forward_steps(plan);
   status = load_output(words, sections, scope, projection_kind, plan);
   if (status != STATUS_OK) return status;
-  plan.kept.forwarded = plan.keep.forwarded;
+  load_look_ups(scope, plan);
   return literals_fit ? STATUS_OK : STATUS_OVERFLOW;
 }
 

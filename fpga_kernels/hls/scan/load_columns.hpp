@@ -213,23 +213,21 @@ inline uint32_t load_reading(const uint64_t* words, const section_table& section
   return STATUS_OK;
 }
 
-/// Gives the entry store to the column of numbers with the most scratch: room for the largest
-/// dictionary.
-inline void give_store(uint32_t column_count, scan_plan& plan) {
-  uint32_t best = 0;
-  uint64_t most = 0;
-STORE:
-  for (uint32_t index = 0; index < column_count; index++) {
-#pragma HLS PIPELINE off
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-    decode_plan& lane = plan.decode[index];
-    const uint64_t room = lane.scratch_end - lane.scratch_begin;
-    lane.has_store = false;
-    if (lane.stored_bits == 0 || room <= most) continue;
-    best = index;
-    most = room;
-  }
-  if (most != 0) plan.decode[best].has_store = true;
+/// Bytes of a dictionary page for each byte that it is stored in, at most, by its codec: a copy of
+/// Snappy has 64 in 3, one of LZ4 255 in each.
+inline uint64_t expansion_max(uint16_t codec) {
+  return codec == CODEC_SNAPPY ? 22 : codec == CODEC_LZ4_RAW ? 256 : 1;
+}
+
+/// Whether a column's dictionary may have more entries than fit on chip. An entry has as many bytes
+/// as a stored value, or at least the length of a string.
+inline bool may_be_far(const column_record& column, const decode_plan& lane) {
+  const bool indexed = ((column.encodings >> ENCODING_RLE_DICTIONARY) & 1) != 0 ||
+                       ((column.encodings >> ENCODING_PLAIN_DICTIONARY) & 1) != 0;
+  const uint64_t entry_bits = lane.stored_bits != 0 ? lane.stored_bits : 32u;
+  const uint64_t bits_max = 8 * expansion_max(column.codec) * column.dictionary_bytes;
+  const bool is_known = column.dictionary_bytes != 0;
+  return indexed && (!is_known || bits_max > entry_bits * DICTIONARY_ENTRIES_ON_CHIP);
 }
 
 /// Loads the columns.
@@ -286,8 +284,11 @@ COLUMNS:
     lane.scratch_begin = column.scratch_offset;
     lane.scratch_end = column.scratch_offset + column.scratch_bytes / 8 * 8;
     lane.steps_max = header.steps_max;
+    lane.may_be_far = may_be_far(column, lane);
+    // Of one whose size is not known its room in scratch tells.
+    const uint64_t room = column.scratch_bytes / DICTIONARY_SLOT_BYTES;
+    scope.dictionary_bytes[index] = column.dictionary_bytes != 0 ? column.dictionary_bytes : room;
   }
-  give_store(range.count, plan);
   return STATUS_OK;
 }
 

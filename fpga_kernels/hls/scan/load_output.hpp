@@ -3,17 +3,9 @@
 #pragma once
 
 #include "load_columns.hpp"
+#include "load_look_ups.hpp"
 
 namespace nearscan {
-
-/// Marks the columns that a projection operand needs behind the filter.
-inline void forward_operand(uint16_t operand, scan_plan& plan) {
-  if (operand == NONE) return;
-  const uint32_t index = operand & ((1u << OPERAND_KIND_SHIFT) - 1);
-  const uint32_t kind = operand >> OPERAND_KIND_SHIFT;
-  if (kind == OPERAND_COLUMN) plan.keep.forwarded |= 1u << index;
-  if (kind == OPERAND_TEST) plan.keep.forwarded |= 1u << plan.predicate.tables.test_column[index];
-}
 
 /// The place of the record of a key's range, for each key; 0 for none.
 struct key_ranges {
@@ -107,7 +99,7 @@ KEYS:
       status =
           load_range_key(load_key_range_record(words, ranges.at[index]), operand, kind, column);
     }
-    if (status == STATUS_OK) forward_operand(operand, plan);
+    if (status == STATUS_OK) forward_operand(operand, true, plan);
     plan.columns.columns[index] = column;
   }
   return status;
@@ -156,9 +148,9 @@ SLOTS:
     const uint8_t filter = operand_kind(scope, step_kind, steps, slot.filter);
     if (!check_slot(slot, kind, plan)) return STATUS_MALFORMED;
     if (slot.filter != NONE && (filter & IS_TRUTH) == 0) return STATUS_MALFORMED;
-    forward_operand(slot.operand, plan);
-    forward_operand(slot.filter, plan);
     const bool counts = slot.function == FUNCTION_COUNT || slot.function == FUNCTION_COUNT_ROWS;
+    forward_operand(slot.operand, !counts, plan);
+    forward_operand(slot.filter, true, plan);
     output_plan column = output_plan();
     column.operand = slot.operand;
     column.filter = slot.filter;
@@ -191,7 +183,7 @@ ROW_COLUMNS:
     if (wanted == IS_BYTES && (record.operand >> OPERAND_KIND_SHIFT) == OPERAND_COLUMN) {
       plan.decode[record.operand & ((1u << OPERAND_KIND_SHIFT) - 1)].needs_bytes = true;
     }
-    forward_operand(record.operand, plan);
+    forward_operand(record.operand, true, plan);
     output_plan column = output_plan();
     column.operand = record.operand;
     column.filter = NONE;
@@ -220,7 +212,7 @@ inline uint32_t load_top(const uint64_t* words, const section_table& sections,
   plan.columns.top.operand = record.operand;
   plan.columns.top.descending = (record.flags & TOP_DESCENDING) != 0;
   plan.columns.top.nulls_first = (record.flags & TOP_NULLS_FIRST) != 0;
-  forward_operand(record.operand, plan);
+  forward_operand(record.operand, true, plan);
   return STATUS_OK;
 }
 

@@ -12,6 +12,8 @@ namespace nearscan {
 struct program_scope {
   uint32_t column_count;
   uint8_t column_kind[LANES];
+  /// Bytes of the dictionary page, or what there is room for.
+  uint64_t dictionary_bytes[LANES];
   uint32_t literal_count;
   uint32_t test_count;
 };

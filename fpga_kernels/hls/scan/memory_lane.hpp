@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory as a lane sees it.
 //
-// A lane writes strings and large dictionaries and looks entries up. A port of device memory
-// belongs to one stage, so a lane asks: `write_memory` for what is to be written, `read_memory` for
-// look-ups. Both answer on streams.
+// A lane writes strings and large dictionaries, and reads back pages that are split into streams. A
+// port of device memory belongs to one stage, so a lane asks: `write_memory` for what is to be
+// written, `read_memory` for what is to be read. Both answer on streams. The store of the largest
+// dictionary is a stage of its own.
 //
-// What is looked up or shown has been written before: a lane counts its requests to write and the
-// answers to them. It passes a word on once the bytes that the word refers to are in memory, and
-// looks up nothing of a dictionary that is not there yet. So whoever gets a reference to a string
-// can read it at once.
+// What a word refers to has been written before: a lane counts its requests to write and the
+// answers to them. It passes a word on once the bytes that the word refers to are in memory, and no
+// word before its dictionary is there. So whoever gets a reference to a string or an entry can read
+// it at once.
 #pragma once
 
 #include "plan.hpp"
 
 namespace nearscan {
 
-/// The streams of a lane to and from device memory, and its requests to write.
+/// The streams of a lane to and from device memory and to the store, and its requests to write.
 struct memory_lane {
   scratch_stream& writes;
   written_stream& written;
   scratch_stream& requests;
-  found_stream& found;
+  string_stream& found;
+  store_stream& store;
   /// Requests to write so far, and those of which the answer has come.
   uint64_t asked;
   uint64_t answered;
 
   memory_lane(scratch_stream& writes_out, written_stream& written_in, scratch_stream& requests_out,
-              found_stream& found_in)
+              string_stream& found_in, store_stream& store_out)
       : writes(writes_out),
         written(written_in),
         requests(requests_out),
         found(found_in),
+        store(store_out),
         asked(0),
         answered(0) {}
 
@@ -84,23 +87,30 @@ struct write_buffer {
   }
 };
 
-/// Entries that a lane has not sent to the store yet, which is behind the stage that looks up.
+/// Entries that a lane has not sent to the store yet.
 struct entry_buffer {
-  scratch_token token;
+  store_token token;
 
-  entry_buffer() : token() { token.kind = SCRATCH_STORE; }
+  entry_buffer() : token() {}
 
   /// Adds the entry at place `at`, which follows the one before.
-  void put(memory_lane& memory, uint64_t at, uint64_t entry) {
-    if (token.count == LINE_WORDS) flush(memory);
+  void put(store_stream& store, uint32_t at, int32_t entry) {
+    if (token.count == ROWS) flush(store);
     if (token.count == 0) token.at = at;
-    token.word[token.count] = entry;
+    token.entry[token.count] = entry;
     token.count++;
   }
 
-  void flush(memory_lane& memory) {
-    if (token.count != 0) memory.requests.write(token);
+  void flush(store_stream& store) {
+    if (token.count != 0) store.write(token);
     token.count = 0;
+  }
+
+  /// No entry comes behind those that were put.
+  void end(store_stream& store) {
+    flush(store);
+    token.last = true;
+    store.write(token);
   }
 };
 

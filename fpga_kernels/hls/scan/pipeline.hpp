@@ -5,7 +5,13 @@
 //            +-> ... one lane a column ...          -+                                       |
 //              decode -> write_memory -> decode                                 write_lines <+
 //              decode, aggregate, write <-> read_memory -> fetch
-//              read_memory, write_memory -> write
+//              read_memory, write_memory, look_up_store -> write
+//
+// Between decode and filter, or between filter and project, stands the look-up of a lane with a
+// large dictionary:
+//
+//              ask_entries -> take_entries
+//              ask_entries -> read_memory, look_up_store -> take_entries
 //
 // Assumed of the synthesis tool, which was not there to ask: that a loop which is unrolled may hold
 // the calls of a dataflow region, that a struct of arrays which one stage reads may be handed to it
@@ -18,9 +24,11 @@
 #include "aggregate.hpp"
 #include "decode.hpp"
 #include "decompress.hpp"
+#include "entry_store.hpp"
 #include "fetch.hpp"
 #include "filter.hpp"
 #include "load.hpp"
+#include "look_ups.hpp"
 #include "page_reader.hpp"
 #include "project.hpp"
 #include "read_memory.hpp"
@@ -47,8 +55,23 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   scratch_stream writes[LANES];
   written_stream written[LANES];
   scratch_stream requests[LANES];
-  found_stream found[LANES];
+  string_stream found[LANES];
+  store_stream store_entries[LANES];
+  pending_stream early_pending[LANES];
+  slot_stream early_slots[LANES];
+  entry_stream early_entries[LANES];
+  place_stream early_places[LANES];
+  stored_stream early_stored[LANES];
+  credit_stream early_credits[LANES];
+  value_stream early_words[LANES];
   value_stream forwarded[LANES];
+  pending_stream late_pending[LANES];
+  slot_stream late_slots[LANES];
+  entry_stream late_entries[LANES];
+  place_stream late_places[LANES];
+  stored_stream late_stored[LANES];
+  credit_stream late_credits[LANES];
+  value_stream late_words[LANES];
   report_stream fetched[LANES];
   report_stream parsed[LANES];
   report_stream decompressed[LANES];
@@ -91,10 +114,15 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   stop_stream stop;
   memory_report_stream memory_read;
   memory_report_stream memory_written;
+  memory_report_stream store_report;
 
   NS_REGION(flow);
-  NS_STAGE(flow, read_memory(plan.lane_count, requests, found, state_requests, states,
-                             string_requests, strings, stop, scratch, cancel, memory_read));
+  NS_STAGE(flow, read_memory(plan.memory, early_slots, early_entries, late_slots, late_entries,
+                             requests, found, state_requests, states, string_requests, strings,
+                             stop, scratch, cancel, memory_read));
+  NS_STAGE_IF(flow, plan.store.active,
+              look_up_store(plan.store, store_entries, early_places, late_places, early_stored,
+                            late_stored, store_report));
   NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch, memory_written));
   NS_STAGE(flow, write_lines(result, output));
   NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
@@ -110,10 +138,23 @@ LANE_STAGES:
     NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
                   decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane],
                          decompressed[lane], writes[lane], written[lane], requests[lane],
-                         found[lane], values[lane], keys[lane], decoded[lane]));
+                         found[lane], store_entries[lane], values[lane], keys[lane],
+                         decoded[lane]));
+    NS_LANE_STAGE(flow, lane, plan.early[lane].active,
+                  ask_entries(plan.early[lane], values[lane], early_pending[lane],
+                              early_slots[lane], early_places[lane], early_credits[lane]));
+    NS_LANE_STAGE(flow, lane, plan.early[lane].active,
+                  take_entries(plan.early[lane], early_pending[lane], early_entries[lane],
+                               early_stored[lane], early_credits[lane], early_words[lane]));
+    NS_LANE_STAGE(flow, lane, plan.late[lane].active,
+                  ask_entries(plan.late[lane], forwarded[lane], late_pending[lane],
+                              late_slots[lane], late_places[lane], late_credits[lane]));
+    NS_LANE_STAGE(flow, lane, plan.late[lane].active,
+                  take_entries(plan.late[lane], late_pending[lane], late_entries[lane],
+                               late_stored[lane], late_credits[lane], late_words[lane]));
   }
   NS_STAGE(flow,
-           gather_words(plan.gather, values, filter_eval_blocks, filter_eval_batches, key_words,
+           gather_words(plan.gather, values, early_words, filter_eval_blocks, filter_eval_batches, key_words,
                         key_marks, filter_pass_blocks, filter_pass_batches, gather_report));
   NS_STAGE(flow, evaluate_predicate(plan.predicate, plan.predicate_slow.active, filter_eval_blocks,
                                     filter_eval_batches, predicate_words, predicate_results,
@@ -126,7 +167,7 @@ LANE_STAGES:
                               keys_found, decoded, gather_report, predicate_report, key_report,
                               forwarded, filtered, filter_report));
   NS_STAGE(flow,
-           gather_kept(plan.kept, filtered, forwarded, project_eval_blocks, project_eval_batches,
+           gather_kept(plan.kept, filtered, forwarded, late_words, project_eval_blocks, project_eval_batches,
                        project_send_blocks, project_send_batches, kept_report));
   NS_STAGE(flow, evaluate_projection(plan.projection, plan.projection_slow.active,
                                      project_eval_blocks, project_eval_batches, projection_words,
@@ -139,7 +180,7 @@ LANE_STAGES:
   NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
                            state_requests, states, results, columns, aggregate_report));
   NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, string_requests,
-                              strings, memory_read, memory_written, result));
+                              strings, memory_read, memory_written, store_report, result));
   NS_RUN(flow);
 }
 
@@ -153,6 +194,8 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
 #pragma HLS ARRAY_PARTITION variable = plan.pages dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.decompress dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.decode dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.early dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.late dim = 1 complete
   // An iteration reads the tables of all operands.
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete

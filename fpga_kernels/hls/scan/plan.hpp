@@ -81,7 +81,9 @@ struct decode_plan {
   bool nullable;
   bool needs_codes;
   bool needs_bytes;
-  /// Whether the entry store of the stage that owns device memory is this lane's.
+  /// Whether its dictionary may have more entries than fit on chip, and whether the entry store is
+  /// this lane's.
+  bool may_be_far;
   bool has_store;
   uint64_t rows;
   uint64_t scratch_begin;
@@ -147,9 +149,45 @@ struct key_plan {
   key_set_plan sets[KEY_FILTERS_MAX];
 };
 
+/// The plan of looking up the far rows of a lane, before the filter or behind it.
+struct look_up_plan {
+  bool active;
+  bool has_store;
+  /// Whether the word that ends the lane goes on.
+  bool passes_end;
+};
+
+/// The plan of the entry store: its lane, and where in its way the lane is looked up.
+struct store_plan {
+  bool active;
+  uint8_t lane;
+  bool is_early;
+  bool is_late;
+};
+
+/// The plan of reading scratch: lanes, and how many look-ups of them there are.
+struct memory_plan {
+  uint32_t lane_count;
+  uint32_t look_up_count;
+};
+
+/// Whether lane `lane` is one of some, which have a bit each.
+inline bool is_among(uint32_t lanes, uint32_t lane) { return ((lanes >> lane) & 1) != 0; }
+
+/// The next word of one of two streams.
+inline void read_either(bool first, value_stream& one, value_stream& other, value_token& word) {
+  if (first) {
+    one.read(word);
+  } else {
+    other.read(word);
+  }
+}
+
 /// The plan of gathering the words of all lanes.
 struct gather_plan {
   uint32_t lane_count;
+  /// Lanes that are looked up before, a bit each.
+  uint32_t early;
   uint64_t rows;
   uint64_t steps_max;
   /// The columns in which keys are looked up.
@@ -161,8 +199,10 @@ struct gather_plan {
 struct keep_plan {
   uint32_t lane_count;
   bool has_keys;
-  /// Columns that the projection needs, a bit each.
+  /// Columns that the projection needs, a bit each, and those of them that are looked up behind
+  /// the filter.
   uint32_t forwarded;
+  uint32_t late;
 };
 
 /// An output column: where its values come from and what becomes of them.
@@ -195,6 +235,7 @@ struct top_plan {
 struct kept_plan {
   uint32_t lane_count;
   uint32_t forwarded;
+  uint32_t late;
 };
 
 /// The plan of sending output columns.
@@ -222,6 +263,8 @@ struct write_plan {
   uint64_t rows_max;
   /// Words of key filters that were loaded.
   uint64_t key_words;
+  /// Whether the entry store reports.
+  bool has_store;
 };
 
 struct scan_plan {
@@ -230,6 +273,10 @@ struct scan_plan {
   page_plan pages[LANES];
   decompress_plan decompress[LANES];
   decode_plan decode[LANES];
+  look_up_plan early[LANES];
+  look_up_plan late[LANES];
+  store_plan store;
+  memory_plan memory;
   gather_plan gather;
   program_plan predicate;
   slow_plan predicate_slow;

@@ -89,7 +89,7 @@ inline number_token compute_column(const columns_plan& plan, uint32_t index, uin
 
 /// Gathers kept rows into two blocks; false when these were the last.
 inline bool gather_kept_batch(const kept_plan& plan, keep_stream& kept_in,
-                              value_stream forwarded[LANES],
+                              value_stream forwarded[LANES], value_stream looked_up[LANES],
                               value_token evaluated[BATCH_WORDS][LANES],
                               value_token passed[BATCH_WORDS][LANES], batch_token& batch) {
 #pragma HLS ARRAY_PARTITION variable = evaluated dim = 2 complete
@@ -106,9 +106,9 @@ GATHER:
     for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
       if (lane >= plan.lane_count) break;
-      if (((plan.forwarded >> lane) & 1) != 0) {
+      if (is_among(plan.forwarded, lane)) {
         value_token column;
-        forwarded[lane].read(column);
+        read_either(is_among(plan.late, lane), looked_up[lane], forwarded[lane], column);
         evaluated[batch.words][lane] = column;
         passed[batch.words][lane] = column;
       }
@@ -121,7 +121,7 @@ GATHER:
 
 /// Process: kept rows in, in batches out: to be evaluated, and to be passed on.
 inline void gather_kept(const kept_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
-                        evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
+                        value_stream looked_up[LANES], evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
                         passed_blocks& to_pass, batch_stream& passed_batches,
                         report_stream& reports) {
   report own = empty_report();
@@ -133,7 +133,7 @@ BATCHES:
     {
       hls::write_lock<column_block> evaluated(to_evaluate);
       hls::write_lock<column_block> passed(to_pass);
-      more = gather_kept_batch(plan, kept_in, forwarded, evaluated, passed, batch);
+      more = gather_kept_batch(plan, kept_in, forwarded, looked_up, evaluated, passed, batch);
     }
     evaluated_batches.write(batch);
     passed_batches.write(batch);

@@ -1,178 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage that reads scratch and the cancel word.
 //
-// A dictionary that does not fit into its lane is looked up here, entry by entry in device memory.
-// The lane with the largest one has a store on chip for that: see dictionary.hpp.
+// A port of device memory belongs to one stage: others ask it through streams. Lanes look up the
+// entries of dictionaries that do not fit on chip, and read back pages that are split into streams;
+// the aggregates read strings to compare them; the last stage reads strings back. What they ask for
+// has been written before: see memory_lane.hpp.
 //
-// A port of device memory belongs to one stage: others ask it through streams. Lanes look entries
-// up; the aggregates read strings to compare them; the last stage reads strings back. What they ask
-// for has been written before: see memory_lane.hpp.
+// One flat loop: in an iteration a request goes to the port, or a word of the oldest one is taken,
+// or both. Words are taken when no more requests may be in flight, or when nobody asks, so that the
+// way to the memory and back is paid once and not for each.
 //
-// This stage waits for no other one. It serves whoever has asked and has room for the answer, so it
-// is in no circle of stages that wait for each other.
+// This stage waits for no other one. Whoever asks has room for the answers (WORDS_DUE,
+// ENTRIES_DUE), so it is in no circle of stages that wait for each other.
 #pragma once
 
 #include "plan.hpp"
 
 namespace nearscan {
 
-/// Puts entries into the store.
-inline void store_entries(const scratch_token& token, int32_t store[STORE_ENTRIES]) {
-STORE_ENTRIES_OF_REQUEST:
-  for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS PIPELINE II = 1
-    if (i < token.count) store[token.at + i] = static_cast<int32_t>(token.word[i]);
-  }
-}
-
+/// Requests in flight, as many as the port keeps.
+static constexpr uint32_t READS_MAX = 16;
+/// Iterations between two looks at the cancel word.
+static constexpr uint32_t CANCEL_ITERATIONS = 4096;
 /// Words of a slot of a dictionary in device memory.
 static constexpr uint32_t SLOT_WORDS = DICTIONARY_SLOT_BYTES / 8;
 static_assert(SLOT_WORDS == 2, "a value and its tests");
 
-/// Reads the dictionary slots and the entries of the store that a request names: for a row of the
-/// word each, or none. The store gives two per iteration.
-inline found_token look_up_slots(const scratch_token& token, const int32_t store[STORE_ENTRIES],
-                                 word_port& scratch, memory_report& own) {
-  found_token found = found_token();
-  own.iterations += ROWS / 2;
-STORED:
-  for (uint32_t row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS UNROLL factor = 2
-    if (((token.stored >> row) & 1) != 0) found.value.row[row] = store[token.word[row]];
+/// Who asks for words: the lanes, and the stages behind them.
+static constexpr uint32_t READ_FOR_STATES = LANES;
+static constexpr uint32_t READ_FOR_RESULT = LANES + 1;
+static constexpr uint32_t WORD_READERS = LANES + 2;
+
+/// A request in flight: an entry for a lane, before the filter or behind it, or words for a reader.
+struct read_in_flight {
+  uint8_t reader;
+  bool is_entry;
+  bool is_late;
+  /// Words that are to come, the place of the next one in the answer, and whether it is whole then.
+  uint8_t left;
+  uint8_t at;
+  bool ends;
+};
+
+/// The requests in flight, the oldest first.
+struct reads_in_flight {
+  read_in_flight of[READS_MAX];
+  uint32_t oldest;
+  uint32_t count;
+
+  reads_in_flight() : oldest(0), count(0) {}
+
+  void push(const read_in_flight& request) {
+    of[(oldest + count) % READS_MAX] = request;
+    count++;
   }
-  const uint32_t far_rows = token.rows & ~static_cast<uint32_t>(token.stored);
-  if (far_rows == 0) return found;
-  own.iterations += ROWS + SLOT_WORDS * ROWS;
+
+  void pop() {
+    oldest = (oldest + 1) % READS_MAX;
+    count--;
+  }
+};
+
+/// The request for words that is being sent: all at once, or each of its rows apart.
+struct words_asked {
+  scratch_token token;
+  uint32_t reader;
+  /// Rows that have not been asked for.
+  uint32_t rows;
+};
+
+/// The first of `count` streams from `turn` on that holds a token, or `count` if none does.
+template <typename Stream>
+inline uint32_t first_with_token(Stream streams[LANES], uint32_t count, uint32_t turn) {
+  uint32_t first = count;
+FIRST_WITH_TOKEN:
+  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
+#pragma HLS UNROLL
+    if (lane >= count) break;
+    const bool holds = !streams[lane].empty();
+    // One from the turn on goes before those in front of it.
+    const bool better = first == count || (lane >= turn && first < turn);
+    if (holds && better) first = lane;
+  }
+  return first;
+}
+
+/// Asks for an entry of a lane, if one wants any. True when a token was taken.
+inline bool ask_for_entry(slot_stream slots[LANES], uint32_t lane_count, uint32_t turn, bool is_late,
+                          reads_in_flight& reads, word_port& scratch, uint32_t& open_count,
+                          memory_report& own) {
+  const uint32_t lane = first_with_token(slots, lane_count, turn);
+  if (lane == lane_count) return false;
+  const slot_token slot = slots[lane].read();
+  if (slot.last) {
+    open_count--;
+    return true;
+  }
+  scratch.read_request(slot.at, SLOT_WORDS);
+  reads.push(read_in_flight{static_cast<uint8_t>(lane), true, is_late, SLOT_WORDS, 0, true});
   own.requests++;
-  // All are asked for before the first is there: the way to the memory and back is paid once.
-ASK_SLOTS:
-  for (uint32_t row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-    if (((far_rows >> row) & 1) != 0) scratch.read_request(token.word[row], SLOT_WORDS);
-  }
-TAKE_SLOTS:
-  for (uint32_t row = 0; row < ROWS; row++) {
-// Two beats: the value, and the outcomes of the tests.
-#pragma HLS PIPELINE II = 2
-    if (((far_rows >> row) & 1) == 0) continue;
-    found.value.row[row] = static_cast<int64_t>(scratch.read());
-    found.tests[row] = static_cast<uint16_t>(scratch.read());
-  }
-  return found;
+  own.entries++;
+  return true;
 }
 
-/// Serves one lane until it has asked for nothing more, or has no room for an answer. True when it
-/// did anything.
-inline bool serve_lane(scratch_stream& requests, found_stream& found, bool& waiting,
-                       scratch_token& token, bool& open, int32_t store[STORE_ENTRIES],
-                       word_port& scratch, memory_report& own) {
-  bool moved = false;
-REQUESTS:
-  while (open) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-    if (!waiting) {
-      if (requests.empty()) break;
-      requests.read(token);
-      waiting = true;
-    }
-    if (token.kind == SCRATCH_LOOK_UP) {
-      if (found.full()) break;
-      found.write(look_up_slots(token, store, scratch, own));
-    } else if (token.kind == SCRATCH_STORE) {
-      store_entries(token, store);
-      own.iterations += LINE_WORDS;
-    } else {
-      open = false;
-    }
-    waiting = false;
-    moved = true;
-  }
-  return moved;
-}
-
-/// Reads the words that a stage asks for.
-inline words_token read_words_of(const scratch_token& token, word_port& scratch,
-                                 memory_report& own) {
-  const bool apart = token.kind == SCRATCH_FIRST_WORDS;
-  const uint32_t wanted = apart ? token.rows : row_mask(token.count);
-  words_token answer = words_token();
-  own.iterations += 2 * LINE_WORDS;
-  if (wanted != 0) own.requests++;
-  if (!apart && token.count != 0) scratch.read_request(token.at, token.count);
-ASK_WORDS:
-  for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS PIPELINE II = 1
-    if (apart && ((wanted >> i) & 1) != 0) scratch.read_request(token.word[i], 1);
-  }
-TAKE_WORDS:
-  for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS PIPELINE II = 1
-    if (((wanted >> i) & 1) != 0) answer.word[i] = scratch.read();
-  }
-  return answer;
-}
-
-/// Serves a stage behind the lanes that reads strings, if it has asked and there is room for the
-/// answer; true when it did. The stage's last request ends it.
-inline bool serve_reader(scratch_stream& requests, string_stream& answers, bool& open,
-                         word_port& scratch, memory_report& own) {
-  if (!open || requests.empty() || answers.full()) return false;
-  const scratch_token token = requests.read();
-  if (token.kind == SCRATCH_END) {
-    open = false;
+/// Takes what a reader of words asks for, if one does.
+inline bool take_words_asked(scratch_stream requests[LANES], uint32_t lane_count, uint32_t turn,
+                             scratch_stream& state_requests, scratch_stream& string_requests,
+                             words_asked& asked, uint32_t& open_count) {
+  const uint32_t lane = first_with_token(requests, lane_count, turn);
+  if (lane < lane_count) {
+    requests[lane].read(asked.token);
+    asked.reader = lane;
+  } else if (!state_requests.empty()) {
+    state_requests.read(asked.token);
+    asked.reader = READ_FOR_STATES;
+  } else if (!string_requests.empty()) {
+    string_requests.read(asked.token);
+    asked.reader = READ_FOR_RESULT;
   } else {
-    answers.write(read_words_of(token, scratch, own));
+    return false;
+  }
+  asked.rows = asked.token.kind == SCRATCH_FIRST_WORDS ? asked.token.rows : 1;
+  if (asked.token.kind == SCRATCH_END) {
+    asked.rows = 0;
+    open_count--;
   }
   return true;
 }
 
-/// Rounds between two looks at the cancel word.
-static constexpr uint32_t CANCEL_ROUNDS = 256;
+/// Sends the next request for words to the port.
+inline void ask_for_words(words_asked& asked, reads_in_flight& reads, word_port& scratch,
+                          memory_report& own) {
+  const bool apart = asked.token.kind == SCRATCH_FIRST_WORDS;
+  uint32_t row = 0;
+LOWEST_ROW:
+  for (uint32_t i = LINE_WORDS; i > 0; i--) {
+#pragma HLS UNROLL
+    if (((asked.rows >> (i - 1)) & 1) != 0) row = i - 1;
+  }
+  asked.rows &= asked.rows - 1;
+  const uint8_t count = apart ? static_cast<uint8_t>(1) : asked.token.count;
+  scratch.read_request(apart ? asked.token.word[row] : asked.token.at, count);
+  reads.push(read_in_flight{static_cast<uint8_t>(asked.reader), false, false, count,
+                            static_cast<uint8_t>(apart ? row : 0), asked.rows == 0});
+  own.requests++;
+}
+
+/// What has come of the oldest request.
+struct read_answers {
+  words_token words;
+  entry_token entry;
+};
+
+/// Takes a word of the oldest request, and sends the answer on that it makes whole.
+inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& answers,
+                      entry_stream early[LANES], entry_stream late[LANES],
+                      string_stream lane_words[LANES], string_stream& states,
+                      string_stream& strings) {
+  read_in_flight& oldest = reads.of[reads.oldest];
+  const uint64_t word = scratch.read();
+  oldest.left--;
+  const bool is_whole = oldest.left == 0;
+  if (oldest.is_entry) {
+    // The value, then the outcomes of the tests.
+    if (!is_whole) {
+      answers.entry.value = static_cast<int64_t>(word);
+    } else {
+      answers.entry.tests = static_cast<uint16_t>(word);
+      if (oldest.is_late) {
+        late[oldest.reader].write(answers.entry);
+      } else {
+        early[oldest.reader].write(answers.entry);
+      }
+    }
+  } else {
+    answers.words.word[oldest.at] = word;
+    oldest.at++;
+    if (is_whole && oldest.ends) {
+      if (oldest.reader == READ_FOR_STATES) {
+        states.write(answers.words);
+      } else if (oldest.reader == READ_FOR_RESULT) {
+        strings.write(answers.words);
+      } else {
+        lane_words[oldest.reader].write(answers.words);
+      }
+      answers.words = words_token();
+    }
+  }
+  if (is_whole) reads.pop();
+}
 
 /// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
 /// end. Reports when nobody asks any more.
-inline void read_memory(uint32_t lane_count, scratch_stream requests[LANES],
-                        found_stream found[LANES], scratch_stream& state_requests,
+inline void read_memory(const memory_plan& plan, slot_stream early_slots[LANES],
+                        entry_stream early_found[LANES], slot_stream late_slots[LANES],
+                        entry_stream late_found[LANES], scratch_stream requests[LANES],
+                        string_stream found[LANES], scratch_stream& state_requests,
                         string_stream& states, scratch_stream& string_requests,
                         string_stream& strings, stop_stream& stop, word_port& scratch,
                         const volatile uint32_t* cancel, memory_report_stream& reports) {
-  int32_t store[STORE_ENTRIES];
-#pragma HLS BIND_STORAGE variable = store type = ram_t2p impl = uram
-  scratch_token token[LANES];
-  bool waiting[LANES];
-  bool open[LANES];
-  bool states_open = true;
-  bool strings_open = true;
-  bool stopped = false;
-  uint32_t open_count = lane_count;
-  uint32_t round = 0;
+  reads_in_flight reads;
+#pragma HLS ARRAY_PARTITION variable = reads.of complete
+  words_asked asked = words_asked();
+  read_answers answers = read_answers();
   memory_report own = memory_report();
-INIT_READS:
-  for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
-#pragma HLS UNROLL
-    waiting[lane] = false;
-    open[lane] = lane < lane_count;
-  }
-ROUNDS:
-  while (open_count > 0 || states_open || strings_open) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
-    bool moved = false;
-    if (!stopped && round % CANCEL_ROUNDS == 0 && *cancel != 0) {
+  // Each lane's reader of words, two stages, and who looks entries up.
+  uint32_t open_count = plan.lane_count + 2 + plan.look_up_count;
+  bool stopped = false;
+  uint32_t turn = 0;
+  uint32_t iteration = 0;
+READS:
+  while (open_count > 0 || reads.count > 0 || asked.rows != 0) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    if (!stopped && iteration % CANCEL_ITERATIONS == 0 && *cancel != 0) {
       stop.write(true);
       stopped = true;
     }
-    round++;
-    open_count = 0;
-  LANE_TURNS:
-    for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
-      moved = serve_lane(requests[lane], found[lane], waiting[lane], token[lane], open[lane], store,
-                         scratch, own) ||
-              moved;
-      open_count += open[lane] ? 1 : 0;
+    iteration++;
+    bool moved = false;
+    if (reads.count < READS_MAX) {
+      if (asked.rows != 0) {
+        ask_for_words(asked, reads, scratch, own);
+        if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
+        moved = true;
+      } else {
+        moved = ask_for_entry(early_slots, plan.lane_count, turn, false, reads, scratch, open_count,
+                              own) ||
+                ask_for_entry(late_slots, plan.lane_count, turn, true, reads, scratch, open_count,
+                              own) ||
+                take_words_asked(requests, plan.lane_count, turn, state_requests, string_requests,
+                                 asked, open_count);
+      }
     }
-    moved = serve_reader(state_requests, states, states_open, scratch, own) || moved;
-    moved = serve_reader(string_requests, strings, strings_open, scratch, own) || moved;
+    turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
+    if (reads.count > 0 && (!moved || reads.count == READS_MAX)) {
+      take_word(reads, scratch, answers, early_found, late_found, found, states, strings);
+      own.iterations++;
+      moved = true;
+    }
     if (!moved) NS_IDLE();
   }
   if (!stopped) stop.write(false);

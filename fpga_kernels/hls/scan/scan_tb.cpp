@@ -32,6 +32,7 @@ void run_everything(tally& all) {
   row_counts(all);
   grouped(all);
   strings(all);
+  dictionary_sizes(all);
   storage(all);
   stored_otherwise(all);
   logic(all);

@@ -3,8 +3,8 @@
 //
 // A value is whole only when the last stream has come, so the streams are put into the lane's
 // scratch, each from a line of 64 bytes on, and read back in groups of eight values: a word of each
-// stream. Groups are asked for ahead of the one that is taken, so that the time of a look-up in
-// device memory is paid once and not for each.
+// stream. Groups are asked for ahead of the one that is taken, so that the way to device memory and
+// back is paid once and not for each.
 #pragma once
 
 #include "numbers.hpp"
@@ -15,6 +15,7 @@ struct split_reader {
   /// Groups that are on their way or wait to be taken.
   static constexpr uint32_t AHEAD = 8;
   static constexpr uint32_t STREAMS = FIXED_BYTES_MAX;
+  static_assert(2 * AHEAD <= WORDS_DUE, "there is room for the answers");
   uint64_t words[AHEAD][STREAMS];
   /// First word of the first stream, and from one stream to the next.
   uint64_t base;
@@ -39,13 +40,13 @@ struct split_reader {
 
   /// Takes an answer.
   void take_answer(memory_lane& memory) {
-    const found_token answer = memory.found.read();
+    const words_token answer = memory.found.read();
     const uint32_t group = answered / requests_a_group % AHEAD;
     const uint32_t from = answered % requests_a_group * LINE_WORDS;
   ANSWER:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS UNROLL
-      words[group][from + i] = static_cast<uint64_t>(answer.value.row[i]);
+      words[group][from + i] = answer.word[i];
     }
     answered++;
   }
@@ -65,7 +66,7 @@ struct split_reader {
         take_answer(memory);
       }
       scratch_token token = scratch_token();
-      token.kind = SCRATCH_LOOK_UP;
+      token.kind = SCRATCH_FIRST_WORDS;
       const uint32_t from = asked % requests_a_group * LINE_WORDS;
     WORDS:
       for (uint32_t i = 0; i < LINE_WORDS; i++) {
@@ -128,8 +129,7 @@ inline uint32_t store_streams(byte_stream& payload, memory_lane& memory, bit_rea
   split.base = scratch.at / 8;
   split.stride = (static_cast<uint64_t>(split.values) + 63) / 64 * LINE_WORDS;
   split.requests_a_group = split.streams > LINE_WORDS ? 2 : 1;
-  // A look-up reads the word behind the one that is asked for, too.
-  if (8 * (split.stride * split.streams + 1) > scratch.end - scratch.at) return STATUS_SCRATCH_FULL;
+  if (8 * split.stride * split.streams > scratch.end - scratch.at) return STATUS_SCRATCH_FULL;
 STREAMS:
   for (uint32_t stream = 0; stream < split.streams; stream++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
@@ -146,7 +146,7 @@ STREAMS:
     }
   }
   buffer.flush(memory);
-  // They are looked up next.
+  // They are read next.
   memory.wait_for(memory.asked);
   return STATUS_OK;
 }

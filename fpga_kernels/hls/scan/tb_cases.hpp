@@ -142,6 +142,22 @@ inline void strings(tally& all) {
   run_model(all, "no room for strings", model, {STATUS_SCRATCH_FULL});
 }
 
+/// A dictionary that is larger than the command says, where nobody would look its entries up.
+inline void dictionary_sizes(tally& all) {
+  scan_model model;
+  model.rows = 5000;
+  model.columns = {number_column(5000, 0, [](uint64_t row) { return static_cast<int64_t>(row); })};
+  model.columns[0].style.values = layout::dictionary;
+  model.columns[0].style.codec = CODEC_UNCOMPRESSED;
+  model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
+  model.dictionary_bytes = 8 * DICTIONARY_ENTRIES_ON_CHIP + 1;
+  run_model(all, "dictionary that may be large", model);
+  model.dictionary_bytes--;
+  run_model(all, "dictionary that should be small", model, {STATUS_CORRUPT});
+  model.columns[0].style.codec = CODEC_SNAPPY;
+  run_model(all, "dictionary that is small before Snappy", model);
+}
+
 /// Everything that a column can be stored as.
 inline void storage(tally& all) {
   for (uint8_t codec : {CODEC_UNCOMPRESSED, CODEC_SNAPPY}) {

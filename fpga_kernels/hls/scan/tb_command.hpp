@@ -154,6 +154,10 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
     record.offset = skipped;
     record.length = chunks[i].bytes.size();
     record.uncompressed_bytes = chunks[i].page_bytes;
+    record.dictionary_bytes = model.dictionary_bytes;
+    if (model.dictionary_bytes == 0 && column.style.seed % 2 != 0) {
+      record.dictionary_bytes = static_cast<uint32_t>(chunks[i].dictionary_bytes);
+    }
     record.scratch_offset = scratch;
     record.scratch_bytes =
         model.scratch_bytes != 0 ? model.scratch_bytes : scratch_needed(column, chunks[i]);

@@ -154,6 +154,8 @@ struct scan_model {
   uint64_t steps_max = 50000000;
   /// Bytes of scratch for each lane; 0 for as much as it can need.
   uint64_t scratch_bytes = 0;
+  /// Bytes that the command says a dictionary has; 0 for what it has, or that it is not known.
+  uint32_t dictionary_bytes = 0;
   bool cancelled = false;
 };
 
@@ -192,6 +194,8 @@ struct written_chunk {
   uint64_t pages = 0;
   uint64_t page_bytes = 0;
   uint64_t dictionary_entries = 0;
+  /// Bytes of the dictionary page and its header.
+  uint64_t dictionary_bytes = 0;
   uint64_t values = 0;
   uint16_t encodings = 0;
   bool plain_data_pages = false;

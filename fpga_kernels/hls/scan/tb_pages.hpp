@@ -240,6 +240,7 @@ struct chunk_writer {
               column.style.old_names ? ENCODING_PLAIN_DICTIONARY : ENCODING_PLAIN},
              bytes_t(), payload);
     chunk.dictionary_entries = entries.size();
+    chunk.dictionary_bytes = chunk.bytes.size();
   }
 
   /// The levels of some rows, with a length in front where the page has it there.

@@ -81,11 +81,13 @@ struct number_token {
 ///
 /// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its
 /// bytes. `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1
-/// of a key.
+/// of a key. Rows that are `far` have the place of a dictionary entry instead of a value, and no
+/// outcomes: it is looked up on their way.
 struct value_token {
   number_token value;
   hls::vector<uint16_t, ROWS> tests;
   hls::vector<uint16_t, ROWS> code;
+  uint8_t far;
   uint8_t valid;
   uint8_t count;
   bool last;
@@ -123,35 +125,70 @@ static constexpr uint32_t LINE_WORDS = 8;
 
 /// A request to a stage that owns a port of device memory. Addresses count 8-byte words.
 ///
-/// To write: `count` words from `at` on. To look up: in `word` the address of a dictionary slot for
-/// each of `rows`, or the place of an entry in the store for those that are `stored`. To store:
-/// `count` entries from place `at` on. To read: `count` words from `at` on, nothing in `word`. To
-/// read first words: in `word` the address of a word for each of `rows`.
+/// To write: `count` words from `at` on. To read: `count` words from `at` on, at least one, nothing
+/// in `word`. To read first words: in `word` the address of a word for each of `rows`, at least one.
 struct scratch_token {
   uint64_t at;
   hls::vector<uint64_t, LINE_WORDS> word;
   uint8_t count;
   uint8_t rows;
-  uint8_t stored;
   uint8_t kind;
 };
 static constexpr uint8_t SCRATCH_WRITE = 0;
-static constexpr uint8_t SCRATCH_LOOK_UP = 1;
-static constexpr uint8_t SCRATCH_READ = 2;
+static constexpr uint8_t SCRATCH_READ = 1;
 /// Nothing more will be asked.
-static constexpr uint8_t SCRATCH_END = 3;
-static constexpr uint8_t SCRATCH_FIRST_WORDS = 4;
-static constexpr uint8_t SCRATCH_STORE = 5;
+static constexpr uint8_t SCRATCH_END = 2;
+static constexpr uint8_t SCRATCH_FIRST_WORDS = 3;
+
+/// Requests to read that wait for their answer, at most: whoever asks has room for the answers, so
+/// that the stage which reads never waits for him.
+static constexpr int WORDS_DUE = 16;
+static constexpr int ENTRIES_DUE = 64;
+
+/// A dictionary entry in device memory that is asked for, by the address of its slot.
+struct slot_token {
+  uint64_t at;
+  bool last;
+};
+
+/// A dictionary entry that was looked up.
+struct entry_token {
+  int64_t value;
+  uint16_t tests;
+};
+
+/// How many entries have been taken.
+struct credit_token {
+  uint8_t count;
+};
 
 /// Entries of 32 bits in the store: 16 URAMs of two ports. Two look-ups per iteration are as many
 /// as a dictionary on chip gives.
 static constexpr uint32_t STORE_ENTRIES = 131072;
 
-/// Dictionary entries that were looked up.
-struct found_token {
-  number_token value;
-  hls::vector<uint16_t, ROWS> tests;
+/// Entries that are put into the store, `count` of them from place `at` on.
+struct store_token {
+  hls::vector<int32_t, ROWS> entry;
+  uint32_t at;
+  uint8_t count;
+  bool last;
 };
+
+/// Places of the store that are looked up, for each of `rows`, and what stands there.
+struct place_token {
+  hls::vector<uint32_t, ROWS> place;
+  uint8_t rows;
+  bool last;
+};
+struct stored_token {
+  hls::vector<int32_t, ROWS> entry;
+};
+
+/// Where the entry of a far row is, as its value says: in the store, or in a slot of device memory.
+inline int64_t store_reference(uint32_t place) { return static_cast<int64_t>(place) << 1 | 1; }
+inline int64_t slot_reference(uint64_t address) { return static_cast<int64_t>(address << 1); }
+inline bool is_stored(int64_t reference) { return (reference & 1) != 0; }
+inline uint64_t referenced(int64_t reference) { return static_cast<uint64_t>(reference) >> 1; }
 
 /// A line of the result: the bytes of it that are written have a bit each.
 struct result_token {
@@ -198,7 +235,6 @@ struct report {
   /// Iterations of the dictionary page, decompressing or decoding it.
   uint64_t dictionary_iterations;
   uint64_t dictionary_entries;
-  uint64_t dictionary_reads;
   uint64_t rows_in;
   uint64_t rows_kept;
   uint64_t rows_projected;
@@ -209,11 +245,14 @@ struct report {
   uint64_t aggregate_iterations;
 };
 
-/// The work of a stage that reads or writes scratch.
+/// The work of a stage that reads or writes scratch, or the store.
 struct memory_report {
   uint64_t iterations;
-  /// Requests to the port: to read, each of which is waited for before the next; or to write.
+  /// Requests to the port, and how many of them were to be answered before the next was known.
   uint64_t requests;
+  uint64_t waits;
+  /// Dictionary entries among them.
+  uint64_t entries;
 };
 
 inline report empty_report() {
@@ -263,11 +302,11 @@ inline void merge_lane(report& all, const report& lane) {
   all.decode_iterations = max_u64(all.decode_iterations, lane.decode_iterations);
   all.dictionary_iterations = max_u64(all.dictionary_iterations, lane.dictionary_iterations);
   all.dictionary_entries += lane.dictionary_entries;
-  all.dictionary_reads += lane.dictionary_reads;
 }
 
-// Depths, in tokens. A burst of the input is 16 lines; as many look-ups of
-// eight rows each are on their way to device memory and back (about 60 cycles and 16 accesses).
+// Depths, in tokens. A burst of the input is 16 lines. While entries are on their way from device
+// memory (16 at a time, about 60 cycles), the words that wait for them have places behind each
+// other, and so have those that wait beside them in other lanes.
 static constexpr int LINE_DEPTH = 32;
 static constexpr int PAGE_DEPTH = 2;
 static constexpr int BYTE_DEPTH = 64;
@@ -288,8 +327,13 @@ typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<memory_report, REPORT_DEPTH> memory_report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
-typedef hls::stream<found_token, SCRATCH_DEPTH> found_stream;
-typedef hls::stream<words_token, SCRATCH_DEPTH> string_stream;
+typedef hls::stream<words_token, WORDS_DUE> string_stream;
+typedef hls::stream<slot_token, SCRATCH_DEPTH> slot_stream;
+typedef hls::stream<entry_token, ENTRIES_DUE> entry_stream;
+typedef hls::stream<credit_token, ENTRIES_DUE> credit_stream;
+typedef hls::stream<store_token, 2> store_stream;
+typedef hls::stream<place_token, 4> place_stream;
+typedef hls::stream<stored_token, 4> stored_stream;
 typedef hls::stream<result_token, SCRATCH_DEPTH> result_stream;
 /// How many requests to write have been answered since the last token.
 typedef hls::stream<uint32_t, SCRATCH_DEPTH> written_stream;
@@ -299,3 +343,7 @@ typedef hls::stream<int64_t, 2> key_stream;
 typedef hls::stream<bool, 1> stop_stream;
 
 }  // namespace nearscan
+
+NS_NEEDED_DEPTH(nearscan::words_token, nearscan::WORDS_DUE)
+NS_NEEDED_DEPTH(nearscan::entry_token, nearscan::ENTRIES_DUE)
+NS_NEEDED_DEPTH(nearscan::credit_token, nearscan::ENTRIES_DUE)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole words of dictionary indexes: what most pages consist of.
 //
-// Eight rows without a null, their indexes of one run. Where all entries are on chip and no word
-// before waits for device memory, nothing about such a word waits for anything but the input, so
-// that the loop takes the iterations of its look-ups; other rows go a part of a word at a time.
+// Eight rows without a null, their indexes of one run. Nothing about such a word waits for anything
+// but the input, so that the loop takes the iterations of its look-ups; other rows go a part of a
+// word at a time.
 #pragma once
 
 #include "indexes.hpp"
@@ -47,36 +47,25 @@ REPEATED:
       unpacked > put_iterations(ROWS) ? unpacked : put_iterations(ROWS);
   lane.iterations += static_cast<uint64_t>(rows / ROWS) * word_iterations;
   uint32_t largest = run.value;
-  uint32_t status = STATUS_OK;
-  uint32_t left = rows;
+  bool known = true;
+  // Words go in their order.
+  lane.words.drain(values, memory);
 WHOLE_WORDS:
-  while (left > 0 && status == STATUS_OK) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-    if (lane.words.waiting == 0) lane.words.drain(values, memory);
-    const bool direct = lane.words.full == 0;
-    bool apart = false;
-  WORDS_ON_CHIP:
-    while (left > 0) {
+  for (uint32_t left = rows; left > 0 && known; left -= ROWS) {
 #pragma HLS PIPELINE II = 4
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
-      if (run.packed) largest = take_packed_word(payload, bits, width, indexes);
-      left -= ROWS;
-      apart = largest >= on_chip || !direct || bits.overrun;
-      if (apart) break;
+    if (run.packed) largest = take_packed_word(payload, bits, width, indexes);
+    if (bits.overrun) break;
+    if (largest < on_chip) {
+      word.far = 0;
       look_up_whole(lane.dictionary, plan, indexes, word);
-      values.write(word);
+    } else {
+      known = look_up_far(lane.dictionary, plan, indexes, word);
     }
-    if (bits.overrun) {
-      status = STATUS_CORRUPT;
-    } else if (apart) {
-      status = look_up_apart(lane, plan, largest, indexes);
-      lane.words.filling().valid = 0xff;
-      lane.words.filling().count = ROWS;
-      lane.words.put(values, memory);
-    }
+    if (known) values.write(word);
   }
   lane.bits = bits;
-  return status;
+  return bits.overrun || !known ? STATUS_CORRUPT : STATUS_OK;
 }
 
 }  // namespace nearscan

@@ -258,9 +258,8 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.values_decoded = own.values_decoded;
   record.decode_steps_lane_max = own.decode_steps_lane_max;
   record.dictionary_entries = in_32_bits(own.dictionary_entries);
-  record.dictionary_reads = own.dictionary_reads;
   record.rows_filtered = in_32_bits(own.rows_in);
-  record.rows_projected = own.rows_projected;
+  record.rows_projected = in_32_bits(own.rows_projected);
   record.rows_aggregated = own.rows_aggregated;
   record.decode_iterations_lane_max = in_32_bits(own.decode_iterations);
   record.dictionary_iterations_lane_max = in_32_bits(own.dictionary_iterations);
@@ -290,7 +289,8 @@ HEADER_LINES:
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, memory_report_stream& memory_read,
-                         memory_report_stream& memory_written, result_stream& out) {
+                         memory_report_stream& memory_written,
+                         memory_report_stream& store_report, result_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   number_token row_words[SLOTS];
@@ -342,8 +342,11 @@ WORDS:
   requests.write(nothing);
   const memory_report read = memory_read.read();
   const memory_report wrote = memory_written.read();
-  record.memory_read_iterations = in_32_bits(read.iterations);
-  record.memory_waits = in_32_bits(read.requests);
+  const memory_report stored = plan.has_store ? store_report.read() : memory_report();
+  record.dictionary_reads = read.entries;
+  record.memory_read_iterations = in_32_bits(max_u64(read.iterations, stored.iterations));
+  record.memory_reads = in_32_bits(read.requests);
+  record.memory_waits = in_32_bits(read.waits);
   record.memory_write_iterations = in_32_bits(wrote.iterations);
   record.memory_writes = in_32_bits(wrote.requests);
   send_header(record, out);

@@ -110,6 +110,7 @@ impl Command {
                     offset: chunk.offset,
                     length: chunk.length,
                     uncompressed_bytes: chunk.uncompressed_bytes,
+                    dictionary_bytes: chunk.dictionary_bytes,
                     scratch_offset: lane.offset,
                     scratch_bytes: lane.bytes,
                     test_first: u16::try_from(first).unwrap_or(u16::MAX),
@@ -199,5 +200,6 @@ fn read_chunk(record: &ColumnRecord, reading: Reading) -> Result<Chunk, Error> {
         definition_level_max: record.definition_level_max,
         codec: Codec::from_code(record.codec)?,
         encodings: Encodings::from_bits(record.encodings)?,
+        dictionary_bytes: record.dictionary_bytes,
     })
 }

@@ -253,6 +253,7 @@ pub fn example() -> Result<Command, crate::Error> {
             definition_level_max: 0,
             codec: Codec::Snappy,
             encodings: Encodings::SCAN,
+            dictionary_bytes: 0,
             reading: Reading::PLAIN,
         };
         offset += length;

@@ -279,8 +279,10 @@ record! {
         52 uses: u16,
         /// zero
         54 reserved0: u16,
+        /// bytes of the dictionary page at the chunk's start and of its header; 0: not known
+        56 dictionary_bytes: u32,
         /// zero
-        56 reserved1: u64,
+        60 reserved1: u32,
     }
 }
 

@@ -160,6 +160,7 @@ impl Counters {
             memory_write_iterations: self
                 .memory_write_iterations
                 .saturating_add(other.memory_write_iterations),
+            memory_reads: self.memory_reads.saturating_add(other.memory_reads),
             memory_waits: self.memory_waits.saturating_add(other.memory_waits),
             memory_writes: self.memory_writes.saturating_add(other.memory_writes),
         }

@@ -32,6 +32,9 @@ pub struct Chunk {
     pub codec: Codec,
     /// Which encodings may occur.
     pub encodings: Encodings,
+    /// Bytes of the dictionary page at its start, the page's header included; 0 where the footer
+    /// does not say.
+    pub dictionary_bytes: u32,
     /// The reading of stored values as numbers.
     pub reading: Reading,
 }

@@ -160,6 +160,7 @@ impl Lineitem {
                 definition_level_max: 0,
                 codec: Codec::Snappy,
                 encodings: Encodings::SCAN,
+                dictionary_bytes: 0,
                 reading: Reading::PLAIN,
             }
         };

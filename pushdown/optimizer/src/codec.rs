@@ -81,6 +81,9 @@ struct ChunkNode {
     bits: u32,
     #[prost(uint32, tag = "10")]
     value_bytes: u32,
+    /// Of a plan of an older version 0, as where it is not known.
+    #[prost(uint32, tag = "11")]
+    dictionary_bytes: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -473,6 +476,7 @@ fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
         definition_level_max: chunk.definition_level_max.into(),
         codec: chunk.codec.code().into(),
         encodings: chunk.encodings.bits().into(),
+        dictionary_bytes: chunk.dictionary_bytes,
         read_as: chunk.reading.rule.code().into(),
         bits: chunk.reading.bits.into(),
         value_bytes: chunk.reading.length.into(),
@@ -519,6 +523,7 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
             definition_level_max: small(chunk.definition_level_max)?,
             codec: Codec::from_code(small(chunk.codec)?).map_err(external)?,
             encodings: Encodings::from_bits(small(chunk.encodings)?).map_err(external)?,
+            dictionary_bytes: chunk.dictionary_bytes,
             reading: Reading {
                 rule: ReadAs::from_code(small(chunk.read_as)?).map_err(external)?,
                 bits: small(chunk.bits)?,

@@ -217,8 +217,23 @@ pub(crate) fn chunk_of(
         definition_level_max,
         codec: codec_of(chunk, name)?,
         encodings: encodings_of(chunk, name, encodings)?,
+        dictionary_bytes: dictionary_bytes(chunk),
         reading,
     })
+}
+
+/// Bytes of the dictionary page at the start of a chunk, 0 where the footer does not say where it
+/// ends.
+fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> u32 {
+    let (offset, length) = chunk.byte_range();
+    let at = |offset: i64| u64::try_from(offset).ok();
+    let begin = chunk.dictionary_page_offset().and_then(at);
+    match (begin, at(chunk.data_page_offset())) {
+        (Some(begin), Some(end)) if begin == offset && begin < end && end - begin <= length => {
+            u32::try_from(end - begin).unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 fn codec_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Codec> {

@@ -73,7 +73,7 @@ record! {
         176 decode_steps_lane_max: u64,
         /// dictionary entries, all columns
         184 dictionary_entries: u32,
-        /// iterations of the stage that reads scratch
+        /// iterations of the busier of the stages that read scratch and the entry store
         188 memory_read_iterations: u32,
         /// look-ups in dictionaries that did not fit on chip
         192 dictionary_reads: u64,
@@ -82,7 +82,9 @@ record! {
         /// requests to write scratch
         204 memory_writes: u32,
         /// rows the projection worked on
-        208 rows_projected: u64,
+        208 rows_projected: u32,
+        /// requests to read scratch
+        212 memory_reads: u32,
         /// rows the aggregates worked on
         216 rows_aggregated: u64,
         /// 8-byte words of strings fetched, to be compared and for the output
@@ -95,7 +97,7 @@ record! {
         244 memory_write_iterations: u32,
         /// 8-byte words of key filters loaded
         248 key_words: u32,
-        /// requests to read scratch, each of which that stage waits for before it serves the next
+        /// of the requests to read scratch those that were to be answered before the next was known
         252 memory_waits: u32,
     }
 }

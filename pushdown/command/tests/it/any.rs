@@ -469,6 +469,7 @@ impl Choices {
             definition_level_max: self.pick(&[0, 1]),
             codec,
             encodings: self.pick(&[Encodings::SCAN, Encodings::ALL, Encodings::default()]),
+            dictionary_bytes: self.word() as u32,
             reading: self.reading(physical_type),
         }
     }

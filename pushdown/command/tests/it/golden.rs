@@ -50,6 +50,7 @@ pub(crate) fn chunk(physical_type: PhysicalType, offset: u64, length: u64) -> Ch
         definition_level_max: 1,
         codec: Codec::Snappy,
         encodings: Encodings::SCAN,
+        dictionary_bytes: 0,
         reading: Reading::PLAIN,
     }
 }
@@ -257,6 +258,7 @@ pub(crate) fn header() -> ResultHeader {
             key_words: 23,
             page_iterations_lane_max: 24,
             memory_read_iterations: 25,
+            memory_reads: 29,
             memory_write_iterations: 26,
             memory_waits: 27,
             memory_writes: 28,
@@ -494,6 +496,7 @@ fn result_of_version_1_0_keeps_its_meaning() {
         key_words: 0,
         page_iterations_lane_max: 0,
         memory_read_iterations: 0,
+        memory_reads: 0,
         memory_write_iterations: 0,
         memory_waits: 0,
         memory_writes: 0,

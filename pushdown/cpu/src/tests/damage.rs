@@ -69,6 +69,7 @@ fn described(values: &Values, layout: &ChunkLayout, written: &WrittenChunk) -> C
         definition_level_max: u8::from(layout.presence == Presence::Optional),
         codec: layout.codec,
         encodings: Encodings::ALL,
+        dictionary_bytes: 0,
         reading: values.reading(),
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn plain_chunk(physical_type: PhysicalType, reading: Reading) -> Chun
         definition_level_max: 0,
         codec: Codec::Uncompressed,
         encodings: Encodings::ALL,
+        dictionary_bytes: 0,
         reading,
     }
 }

@@ -109,6 +109,7 @@ pub(super) fn chunk<T: DataType>(
             _ => Codec::Uncompressed,
         },
         encodings: Encodings::HOST,
+        dictionary_bytes: 0,
         reading,
     };
     let start = usize::try_from(start).unwrap();

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store: the entries of one large dictionary of numbers, behind those that the lane has on
+// chip. Entries of 32 bits, in URAM.
+#pragma once
+
+#include "plan.hpp"
+
+namespace nearscan {
+
+/// Takes the entries of the lane, two per iteration.
+inline void fill_store(store_stream& entries, int32_t store[STORE_ENTRIES]) {
+  store_token token = store_token();
+ENTRIES:
+  while (!token.last) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16384
+    entries.read(token);
+  PUT_ENTRIES:
+    for (uint32_t i = 0; i < ROWS; i++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
+      if (i < token.count) store[token.at + i] = token.entry[i];
+    }
+  }
+}
+
+/// Looks up what the lane asks for, two rows per iteration; gives the iterations.
+inline uint64_t serve_places(place_stream& places, stored_stream& answers,
+                             const int32_t store[STORE_ENTRIES]) {
+  uint64_t iterations = 0;
+PLACES:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
+    const place_token token = places.read();
+    if (token.last) break;
+    stored_token answer = stored_token();
+  GET_ENTRIES:
+    for (uint32_t row = 0; row < ROWS; row++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS UNROLL factor = 2
+      if (((token.rows >> row) & 1) != 0) answer.entry[row] = store[token.place[row]];
+    }
+    answers.write(answer);
+    iterations += ROWS / 2;
+  }
+  return iterations;
+}
+
+/// Stage: entries of the lane that has the store in, then its look-ups, before the filter or behind
+/// it.
+inline void look_up_store(const store_plan& plan, store_stream entries[LANES],
+                          place_stream early[LANES], place_stream late[LANES],
+                          stored_stream early_found[LANES], stored_stream late_found[LANES],
+                          memory_report_stream& reports) {
+  if (!plan.active) return;
+  int32_t store[STORE_ENTRIES];
+#pragma HLS BIND_STORAGE variable = store type = ram_t2p impl = uram
+  memory_report own = memory_report();
+  fill_store(entries[plan.lane], store);
+  if (plan.is_early) own.iterations = serve_places(early[plan.lane], early_found[plan.lane], store);
+  if (plan.is_late) own.iterations = serve_places(late[plan.lane], late_found[plan.lane], store);
+  reports.write(own);
+}
+
+}  // namespace nearscan

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which lanes are looked up, and where in their way.
+#pragma once
+
+#include "load_program.hpp"
+
+namespace nearscan {
+
+/// The column whose values or tests an operand looks at, as a bit; none for any other operand.
+inline uint32_t column_of(uint16_t operand, const scan_plan& plan) {
+  if (operand == NONE) return 0;
+  const uint32_t index = operand & ((1u << OPERAND_KIND_SHIFT) - 1);
+  switch (operand >> OPERAND_KIND_SHIFT) {
+    case OPERAND_COLUMN:
+      return 1u << index;
+    case OPERAND_TEST:
+      return 1u << plan.predicate.tables.test_column[index];
+    default:
+      return 0;
+  }
+}
+
+/// Marks the columns that a projection operand needs behind the filter, and whether it looks at
+/// more than which rows are null.
+inline void forward_operand(uint16_t operand, bool looks, scan_plan& plan) {
+  const uint32_t column = column_of(operand, plan);
+  plan.keep.forwarded |= column;
+  if (looks) plan.keep.late |= column;
+}
+
+/// Marks the columns that the steps of the projection need behind the filter.
+inline void forward_steps(scan_plan& plan) {
+FORWARD_STEPS:
+  for (uint32_t index = 0; index < plan.projection.step_count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
+    const step& at = plan.projection.steps[index];
+    forward_operand(at.a, at.op != OP_IS_NULL && at.op != OP_IS_NOT_NULL, plan);
+    forward_operand(at.b, true, plan);
+    forward_operand(at.c, true, plan);
+  }
+}
+
+/// The columns whose values the filter looks at.
+inline uint32_t columns_of_filter(const scan_plan& plan) {
+  uint32_t columns = 0;
+PREDICATE_STEPS:
+  for (uint32_t index = 0; index < plan.predicate.step_count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
+    const step& at = plan.predicate.steps[index];
+    if (at.op == OP_IS_NULL || at.op == OP_IS_NOT_NULL) continue;
+    columns |= column_of(at.a, plan) | column_of(at.b, plan) | column_of(at.c, plan);
+  }
+KEY_COLUMNS:
+  for (uint32_t index = 0; index < plan.gather.key_count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
+    columns |= 1u << plan.gather.key_column[index];
+  }
+  return columns;
+}
+
+/// Gives the store to the lane of numbers with the largest dictionary among those that are looked
+/// up.
+inline void give_store(const program_scope& scope, uint32_t looked_up, scan_plan& plan) {
+  uint32_t best = 0;
+  uint64_t most = 0;
+STORE:
+  for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
+#pragma HLS PIPELINE off
+    plan.decode[index].has_store = false;
+    if (!is_among(looked_up, index) || plan.decode[index].stored_bits == 0) continue;
+    if (scope.dictionary_bytes[index] <= most) continue;
+    best = index;
+    most = scope.dictionary_bytes[index];
+  }
+  plan.store.active = most != 0;
+  plan.store.lane = static_cast<uint8_t>(best);
+  plan.write.has_store = most != 0;
+  if (most != 0) plan.decode[best].has_store = true;
+}
+
+/// Decides where each lane is looked up: before the filter if it looks at the lane's values, and
+/// behind it if only the projection does.
+inline void load_look_ups(const program_scope& scope, scan_plan& plan) {
+  uint32_t far = 0;
+FAR_LANES:
+  for (uint32_t index = 0; index < scope.column_count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+    if (plan.decode[index].may_be_far) far |= 1u << index;
+  }
+  const uint32_t early = far & columns_of_filter(plan);
+  const uint32_t late = far & plan.keep.late & ~early;
+  plan.gather.early = early;
+  plan.keep.late = late;
+  plan.kept.late = late;
+  plan.kept.forwarded = plan.keep.forwarded;
+  give_store(scope, early | late, plan);
+  plan.store.is_early = is_among(early, plan.store.lane);
+  plan.store.is_late = is_among(late, plan.store.lane);
+  plan.memory.lane_count = scope.column_count;
+  plan.memory.look_up_count = 0;
+LOOK_UPS:
+  for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
+#pragma HLS PIPELINE off
+    const bool has_store = plan.store.active && index == plan.store.lane;
+    plan.early[index] = look_up_plan{is_among(early, index), has_store, true};
+    plan.late[index] = look_up_plan{is_among(late, index), has_store, false};
+    if (is_among(early | late, index)) plan.memory.look_up_count++;
+  }
+}
+
+}  // namespace nearscan
