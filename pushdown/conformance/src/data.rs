@@ -31,6 +31,7 @@ impl ColumnData {
             },
             codec: self.layout.codec,
             encodings: written.encodings,
+            dictionary_bytes: written.dictionary_bytes,
             reading: self.values.reading(),
         }
     }

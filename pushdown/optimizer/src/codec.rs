@@ -120,6 +120,8 @@ struct UnitNode {
     /// Which of the drives it is for.
     #[prost(uint64, tag = "15")]
     drive: u64,
+    #[prost(uint64, tag = "16")]
+    late_look_ups: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
@@ -497,6 +499,7 @@ fn write_unit(unit: &PlannedUnit) -> Result<UnitNode> {
         }),
         dictionary_bytes: unit.encoded.dictionary_bytes,
         look_ups: unit.encoded.look_ups,
+        late_look_ups: unit.encoded.late_look_ups,
         string_bytes: unit.encoded.string_bytes,
         server: unit.file.server.as_deref().map(str::to_owned),
         drive: unit.drive as u64,
@@ -552,6 +555,7 @@ fn read_unit(unit: &UnitNode) -> Result<PlannedUnit> {
         encoded: Encoded {
             dictionary_bytes: unit.dictionary_bytes,
             look_ups: unit.look_ups,
+            late_look_ups: unit.late_look_ups,
             string_bytes: unit.string_bytes,
         },
     })

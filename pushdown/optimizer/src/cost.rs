@@ -105,6 +105,9 @@ impl HostRates {
 pub(crate) struct Encoded {
     pub(crate) dictionary_bytes: u64,
     pub(crate) look_ups: u64,
+    /// Look-ups of all rows in columns that the filter does not look at: of a row that it drops
+    /// there is none.
+    pub(crate) late_look_ups: u64,
     pub(crate) string_bytes: u64,
 }
 
@@ -114,13 +117,21 @@ impl Encoded {
         Self {
             dictionary_bytes: self.dictionary_bytes + other.dictionary_bytes,
             look_ups: self.look_ups + other.look_ups,
+            late_look_ups: self.late_look_ups + other.late_look_ups,
             string_bytes: self.string_bytes + other.string_bytes,
         }
     }
 
+    /// The same where the filter keeps so many of all `rows`.
+    pub(crate) fn of_kept(self, kept: u64, rows: u64) -> Self {
+        let late = u128::from(self.late_look_ups) * u128::from(kept) / u128::from(rows.max(1));
+        Self { late_look_ups: u64::try_from(late).unwrap_or(u64::MAX), ..self }
+    }
+
     /// A load with this work.
     pub(crate) fn in_load(self, load: Load) -> Load {
-        let Self { dictionary_bytes, look_ups, string_bytes } = self;
+        let Self { dictionary_bytes, look_ups, late_look_ups, string_bytes } = self;
+        let look_ups = look_ups.saturating_add(late_look_ups);
         Load { dictionary_bytes, look_ups, string_bytes, ..load }
     }
 }
@@ -484,10 +495,18 @@ mod tests {
 
     #[test]
     fn work_of_a_load_is_that_of_both_together() {
-        let one = Encoded { dictionary_bytes: 1, look_ups: 2, string_bytes: 3 };
+        let one = Encoded { dictionary_bytes: 1, look_ups: 2, late_look_ups: 8, string_bytes: 3 };
         let load = one.with(one).in_load(Load { rows: 7, ..Load::default() });
         let expected =
-            Load { rows: 7, dictionary_bytes: 2, look_ups: 4, string_bytes: 6, ..Load::default() };
+            Load { rows: 7, dictionary_bytes: 2, look_ups: 20, string_bytes: 6, ..Load::default() };
         assert_eq!(load, expected);
+    }
+
+    #[test]
+    fn rows_that_the_filter_drops_are_not_looked_up_behind_it() {
+        let all = Encoded { look_ups: 100, late_look_ups: 1000, ..Encoded::default() };
+        let kept = all.of_kept(30, 300).in_load(Load::default());
+        assert_eq!(kept.look_ups, 200);
+        assert_eq!(all.of_kept(0, 0).in_load(Load::default()).look_ups, 100);
     }
 }

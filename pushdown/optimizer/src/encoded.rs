@@ -18,7 +18,9 @@
 //! It reads no page headers, so dictionaries of strings, whose width is unknown, are measured by an
 //! assumed one. NULLs are taken for values. The estimates only choose where a scan runs.
 
-use nearscan_command::{Fragment, ValueKind, limits};
+use std::collections::HashSet;
+
+use nearscan_command::{Fragment, Op, Operand, ValueKind, limits};
 use parquet::{basic::Type, file::metadata::ColumnChunkMetaData};
 
 use crate::{
@@ -38,18 +40,52 @@ const PAGES: f64 = 0.1;
 
 /// The work of the columns of a fragment in a row group.
 pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
-    let chunks = fragment.columns.iter().filter_map(|column| {
+    let filter = columns_of_filter(fragment);
+    let chunks = (0..).zip(&fragment.columns).filter_map(|(index, column)| {
         let chunk = chunk_metadata(unit.metadata(), &column.name)?;
-        Some(ChunkWork::of(chunk, column.kind))
+        Some((filter.contains(&index), ChunkWork::of(chunk, column.kind)))
     });
-    let chunks: Vec<ChunkWork> = chunks.collect();
-    let most = |work: fn(&ChunkWork) -> f64| chunks.iter().map(work).fold(0.0, f64::max);
-    let look_ups = chunks.iter().map(ChunkWork::look_ups).sum::<f64>();
+    let chunks: Vec<(bool, ChunkWork)> = chunks.collect();
+    let most = |work: fn(&ChunkWork) -> f64| {
+        chunks.iter().map(|(_, chunk)| work(chunk)).fold(0.0, f64::max)
+    };
+    // The column with the largest dictionary of numbers has the store.
+    let has_store = chunks
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, chunk))| chunk.kind == ValueKind::Integer)
+        .max_by(|(_, (_, one)), (_, (_, other))| {
+            one.dictionary_bytes.total_cmp(&other.dictionary_bytes)
+        })
+        .map(|(at, _)| at);
+    let look_ups = |early: bool| {
+        let of = chunks.iter().enumerate().filter(|(_, (is_early, _))| *is_early == early);
+        of.map(|(at, (_, chunk))| {
+            let stored = if has_store == Some(at) { chunk.look_ups_in_store() } else { 0.0 };
+            chunk.look_ups() - stored
+        })
+        .sum::<f64>()
+    };
     Encoded {
         dictionary_bytes: whole(most(|chunk| chunk.dictionary_bytes)),
-        look_ups: whole(look_ups - most(ChunkWork::look_ups_in_store)),
+        look_ups: whole(look_ups(true)),
+        late_look_ups: whole(look_ups(false)),
         string_bytes: whole(most(|chunk| chunk.string_bytes)),
     }
+}
+
+/// The columns whose values the filter looks at: they are looked up for every row, the others for
+/// kept ones alone.
+fn columns_of_filter(fragment: &Fragment) -> HashSet<u16> {
+    let steps = fragment.predicate.steps.iter();
+    let values = steps.filter(|step| !matches!(step.op, Op::IsNull | Op::IsNotNull));
+    let operands = values.flat_map(|step| [step.a, step.b, step.c]);
+    let column = |operand| match operand {
+        Operand::Column(column) => Some(column),
+        Operand::Test(test) => fragment.tests.get(usize::from(test)).map(|test| test.column),
+        _ => None,
+    };
+    operands.filter_map(column).collect()
 }
 
 /// The work of one column chunk.

@@ -298,7 +298,7 @@ pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) 
         rows: unit.rows,
         values: unit.rows * unit.chunks.len() as u64,
         media_bytes: unit.chunks.iter().map(|chunk| chunk.length).sum(),
-        encoded: unit.encoded,
+        encoded: unit.encoded.of_kept(share.rows(unit.rows), unit.rows),
         result_rows,
         result_bytes: ResultHeader::BYTES + result_rows * row_bytes,
     }

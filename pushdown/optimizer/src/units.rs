@@ -92,9 +92,10 @@ impl PlannedUnit {
         }
     }
 
-    /// Its load for a drive, without the bytes that are moved.
-    pub(crate) fn load(&self) -> Load {
-        self.encoded.in_load(Load { commands: 1, rows: self.rows, ..Load::default() })
+    /// Its load for a drive that has kept so many rows, without the bytes that are moved.
+    pub(crate) fn load(&self, kept: u64) -> Load {
+        let encoded = self.encoded.of_kept(kept, self.rows);
+        encoded.in_load(Load { commands: 1, rows: self.rows, ..Load::default() })
     }
 }
 
@@ -217,23 +218,9 @@ pub(crate) fn chunk_of(
         definition_level_max,
         codec: codec_of(chunk, name)?,
         encodings: encodings_of(chunk, name, encodings)?,
-        dictionary_bytes: dictionary_bytes(chunk),
+        dictionary_bytes: u32::try_from(dictionary_bytes(chunk)).unwrap_or(0),
         reading,
     })
-}
-
-/// Bytes of the dictionary page at the start of a chunk, 0 where the footer does not say where it
-/// ends.
-fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> u32 {
-    let (offset, length) = chunk.byte_range();
-    let at = |offset: i64| u64::try_from(offset).ok();
-    let begin = chunk.dictionary_page_offset().and_then(at);
-    match (begin, at(chunk.data_page_offset())) {
-        (Some(begin), Some(end)) if begin == offset && begin < end && end - begin <= length => {
-            u32::try_from(end - begin).unwrap_or(0)
-        }
-        _ => 0,
-    }
 }
 
 fn codec_of(chunk: &ColumnChunkMetaData, name: &str) -> Lowered<Codec> {
@@ -275,12 +262,14 @@ fn encodings_of(chunk: &ColumnChunkMetaData, name: &str, known: Encodings) -> Lo
     Ok(Encodings::of(members))
 }
 
-/// Bytes of the chunk's dictionary page as stored; 0 without one.
+/// Bytes of the chunk's dictionary page as stored, with its header; 0 without one, and where the
+/// footer contradicts itself.
 pub(crate) fn dictionary_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     // Some writers put 0 where there is none.
     let start = chunk.dictionary_page_offset().filter(|at| *at > 0);
     let size = start.map(|at| chunk.data_page_offset() - at);
-    size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
+    let (_, length) = chunk.byte_range();
+    size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size <= length).unwrap_or(0)
 }
 
 /// The chunk of a column by name.

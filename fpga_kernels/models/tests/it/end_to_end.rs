@@ -65,6 +65,7 @@ fn bind(fragment: &Fragment, rows: u64, chunks: &[(PhysicalType, Vec<u8>)]) -> (
             definition_level_max: 0,
             codec: Codec::Uncompressed,
             encodings: Encodings::SCAN,
+            dictionary_bytes: 0,
             reading: Reading::PLAIN,
         });
         input.extend(bytes);

@@ -91,6 +91,8 @@ pub struct WrittenChunk {
     pub headers: Vec<Range<usize>>,
     /// Entries of the dictionary; `None` when there is none.
     pub dictionary_entries: Option<u64>,
+    /// Bytes of a dictionary page at the start and of its header; 0 when there is none.
+    pub dictionary_bytes: u32,
     /// Whether a data page is not dictionary-encoded.
     pub has_plain_pages: bool,
 }
@@ -138,6 +140,7 @@ pub fn assemble(pages: &[Page], layout: &ChunkLayout) -> WrittenChunk {
         encodings: Encodings::SCAN,
         headers: Vec::new(),
         dictionary_entries: None,
+        dictionary_bytes: 0,
         has_plain_pages: false,
     };
     let mut members: Vec<Encoding> = Vec::new();
@@ -152,6 +155,9 @@ pub fn assemble(pages: &[Page], layout: &ChunkLayout) -> WrittenChunk {
         match page.kind {
             PageKind::Dictionary => {
                 chunk.dictionary_entries = Some(page.value_count.unsigned_abs());
+                if start == 0 {
+                    chunk.dictionary_bytes = u32::try_from(chunk.bytes.len()).unwrap_or(0);
+                }
             }
             PageKind::Data | PageKind::DataV2 => {
                 let is_indexed = [Encoding::RleDictionary, Encoding::PlainDictionary]

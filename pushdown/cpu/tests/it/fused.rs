@@ -178,6 +178,7 @@ impl File {
                 _ => Codec::Lz4Raw,
             },
             encodings: Encodings::HOST,
+            dictionary_bytes: 0,
             reading: Reading { rule, bits, length: length_of_value },
         }
     }

@@ -85,6 +85,7 @@ mod tests {
         page_iterations_lane_max: 0,
         memory_read_iterations: 0,
         memory_write_iterations: 0,
+        memory_reads: 0,
         memory_waits: 0,
         memory_writes: 0,
         string_words: 5,

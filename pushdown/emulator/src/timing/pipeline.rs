@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_that_waits_for_scratch_is_slower_than_an_ideal_one() {
+    fn kernel_that_waits_for_strings_is_slower_than_an_ideal_one() {
         let counters = Counters { memory_waits: 3000, ..Counters::default() };
         let time = Parameters::default().scan(&build(), std::iter::empty(), &counters);
         assert_eq!(time.kernel_ns - time.ideal_kernel_ns, 580_000);

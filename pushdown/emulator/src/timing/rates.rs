@@ -33,11 +33,6 @@ const BYTES_PER_TOKEN: u32 = 16;
 /// Rows that each stage moves an iteration.
 const ROWS_PER_ITERATION: u32 = 2;
 
-/// Rows of a word, and the iterations in which the kernel asks scratch for the entries of one, two
-/// at a time of the store, and takes them.
-const ROWS_PER_WORD: u32 = 8;
-const ITERATIONS_PER_LOOK_UP: u32 = 4 + 8 + 16;
-
 /// Comparisons for each row of a merge of a few inputs: eight of them are three rounds.
 const ORDER_STEPS: u64 = 3;
 
@@ -104,11 +99,11 @@ impl Parameters {
             filter_iterations: iterations,
             ..Counters::default()
         };
-        // All rows of a word need one.
+        // Two words each.
         let look_ups = Counters {
             dictionary_reads: MANY.into(),
-            memory_waits: MANY / ROWS_PER_WORD,
-            memory_read_iterations: MANY / ROWS_PER_WORD * ITERATIONS_PER_LOOK_UP,
+            memory_reads: MANY,
+            memory_read_iterations: 2 * MANY,
             ..Counters::default()
         };
         // A string is compared byte by byte.

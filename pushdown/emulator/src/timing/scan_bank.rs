@@ -5,7 +5,7 @@
 //! media    writes the chunks                         in bursts of 1 KiB
 //! kernel   reads them                                in bursts of 1 KiB
 //!          writes scratch: strings, large dictionaries   a burst for each request
-//!          reads scratch: entries, strings           a burst for each entry, and for each request
+//!          reads scratch: entries, strings           a burst for each request
 //!          writes the result                         in bursts of 1 KiB
 //! link     reads the result, or a merge does         in bursts of 1 KiB
 //! ```
@@ -28,14 +28,13 @@ impl Parameters {
             0 => 0.0,
             words => ResultHeader::BYTES as f64 + words as f64 * WORD_BYTES,
         };
-        let scratch_reads = f64::from(counters.memory_waits).max(counters.dictionary_reads as f64);
         let scratch_written = f64::from(counters.memory_write_iterations) * WORD_BYTES;
         let long = self.port_burst_beats * LINE_BYTES;
         let reads = counters.lines_read as f64 * LINE_BYTES + result_bytes;
         [
             self.write_ns(media_bytes as f64 / long, long),
             self.read_ns(reads / long, long),
-            self.read_ns(scratch_reads, LINE_BYTES),
+            self.read_ns(counters.memory_reads.into(), LINE_BYTES),
             self.write_ns(
                 counters.memory_writes.into(),
                 scratch_written / f64::from(counters.memory_writes.max(1)),
@@ -78,12 +77,8 @@ mod tests {
 
     #[test]
     fn look_up_takes_the_bank_for_a_whole_line() {
-        let counters =
-            Counters { dictionary_reads: 1000, memory_waits: 200, ..Counters::default() };
+        let counters = Counters { memory_reads: 1000, ..Counters::default() };
         near(busy_ns(0, &counters), 1000.0 * (11.27 + 64.0 / 19.2));
-        // Strings are read without a look-up.
-        let counters = Counters { memory_waits: 200, ..Counters::default() };
-        near(busy_ns(0, &counters), 200.0 * (11.27 + 64.0 / 19.2));
     }
 
     #[test]

@@ -242,7 +242,8 @@ impl UnitRunner {
                 pass.succeeded();
                 self.trials.note(given, unit.rows, rows_kept);
                 let scans = std::slice::from_ref(&command);
-                let observed = Observation::of(Kernel::Scan, scans, unit.load(), &completion);
+                let observed =
+                    Observation::of(Kernel::Scan, scans, unit.load(rows_kept), &completion);
                 self.context.note_command(name, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((self.charge(batches).ok_or_else(low_memory)?, cost))
