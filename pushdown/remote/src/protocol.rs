@@ -355,7 +355,7 @@ pub(crate) struct Modelled {
     pub(crate) media_ns: u64,
     #[prost(uint64, tag = "6")]
     pub(crate) kernel_ns: u64,
-    /// In the order of `KernelStage::ALL`. The tags 3 and 7 were in use up to version 1.5, which had
+    /// In the order of `KernelStage::ALL`. The tags 3 and 7 were in use up to version 1.5, for
     /// other stages, and are not given again.
     #[prost(uint64, repeated, tag = "15")]
     pub(crate) stages_ns: Vec<u64>,

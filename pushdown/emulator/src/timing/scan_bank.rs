@@ -10,8 +10,8 @@
 //! link     reads the result, or a merge does         in bursts of 1 KiB
 //! ```
 //!
-//! A burst of fewer bytes than a line takes the time of a line: the memory moves no less. The bursts
-//! of media and link are taken to be as long as those of the kernel.
+//! A burst of fewer bytes than a line takes the time of a line: the memory moves no less. Media and
+//! link are taken to use bursts as long as those of the kernel.
 
 use nearscan_command::{Counters, ResultHeader};
 

@@ -67,8 +67,8 @@ impl Parameters {
         assumed(self.compare_cycles, 0.0)
     }
 
-    /// The sources of the schedules of the scan kernel's stages: that of their loops, unless most of
-    /// a stage's time goes by beside them.
+    /// The sources of the schedules of the scan kernel's stages: those of their loops, unless most
+    /// of a stage's time goes by beside them.
     pub(super) fn schedules(&self) -> Schedules {
         let source = |stage| match stage {
             KernelStage::Start | KernelStage::Memory => Schedule::Assumed,
