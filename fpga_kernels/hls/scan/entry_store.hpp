@@ -45,19 +45,16 @@ PLACES:
   return iterations;
 }
 
-/// Stage: entries of the lane that has the store in, then its look-ups, before the filter or behind
-/// it.
+/// Stage: entries of the lane that has the store in, then its look-ups.
 inline void look_up_store(const store_plan& plan, store_stream entries[LANES],
-                          place_stream early[LANES], place_stream late[LANES],
-                          stored_stream early_found[LANES], stored_stream late_found[LANES],
+                          place_stream places[LANES], stored_stream found[LANES],
                           memory_report_stream& reports) {
   if (!plan.active) return;
   int32_t store[STORE_ENTRIES];
 #pragma HLS BIND_STORAGE variable = store type = ram_t2p impl = uram
   memory_report own = memory_report();
   fill_store(entries[plan.lane], store);
-  if (plan.is_early) own.iterations = serve_places(early[plan.lane], early_found[plan.lane], store);
-  if (plan.is_late) own.iterations = serve_places(late[plan.lane], late_found[plan.lane], store);
+  own.iterations = serve_places(places[plan.lane], found[plan.lane], store);
   reports.write(own);
 }
 

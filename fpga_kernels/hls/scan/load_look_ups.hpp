@@ -98,17 +98,15 @@ FAR_LANES:
   plan.kept.late = late;
   plan.kept.forwarded = plan.keep.forwarded;
   give_store(scope, early | late, plan);
-  plan.store.is_early = is_among(early, plan.store.lane);
-  plan.store.is_late = is_among(late, plan.store.lane);
   plan.memory.lane_count = scope.column_count;
   plan.memory.look_up_count = 0;
 LOOK_UPS:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS PIPELINE off
     const bool has_store = plan.store.active && index == plan.store.lane;
-    plan.early[index] = look_up_plan{is_among(early, index), has_store, true};
-    plan.late[index] = look_up_plan{is_among(late, index), has_store, false};
-    if (is_among(early | late, index)) plan.memory.look_up_count++;
+    const bool is_looked_up = is_among(early | late, index);
+    plan.look_up[index] = look_up_plan{is_looked_up, is_among(late, index), has_store};
+    if (is_looked_up) plan.memory.look_up_count++;
   }
 }
 

@@ -55,10 +55,11 @@ PLACES:
   places.write(token);
 }
 
-/// Process: words of a lane in, the same out to wait, and what their far rows need is asked for: a
-/// slot of device memory per iteration.
-inline void ask_entries(const look_up_plan& plan, value_stream& words, pending_stream& pending,
-                        slot_stream& slots, place_stream& places, credit_stream& credits) {
+/// Process: words of a lane in, as they are decoded or as the filter keeps them; the same out to
+/// wait, and what their far rows need is asked for: a slot of device memory per iteration.
+inline void ask_entries(const look_up_plan& plan, value_stream& decoded, value_stream& kept,
+                        pending_stream& pending, slot_stream& slots, place_stream& places,
+                        credit_stream& credits) {
   if (!plan.active) return;
   value_token word = EMPTY_WORD;
   uint32_t left = 0;
@@ -68,7 +69,7 @@ ASK_WORDS:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
     if (left == 0) {
-      words.read(word);
+      read_either(plan.is_late, kept, decoded, word);
       pending.write(word);
       const uint32_t stored = word.last ? 0 : stored_rows(word);
       if (stored != 0) ask_store(word, stored, places);
@@ -108,9 +109,11 @@ STORED:
   }
 }
 
-/// Process: words that wait in, whole words out: an entry of device memory per iteration.
+/// Process: words that wait in, whole words out, to the filter or to the projection: an entry of
+/// device memory per iteration. The projection is not told of the end.
 inline void take_entries(const look_up_plan& plan, pending_stream& pending, entry_stream& entries,
-                         stored_stream& stored, credit_stream& credits, value_stream& words) {
+                         stored_stream& stored, credit_stream& credits, value_stream& to_filter,
+                         value_stream& to_projection) {
   if (!plan.active) return;
   value_token word = EMPTY_WORD;
   uint32_t left = 0;
@@ -137,10 +140,14 @@ TAKE_WORDS:
     }
     if (left == 0) {
       word.far = 0;
-      words.write(word);
+      if (plan.is_late) {
+        to_projection.write(word);
+      } else {
+        to_filter.write(word);
+      }
     }
   }
-  if (plan.passes_end) words.write(word);
+  if (!plan.is_late) to_filter.write(word);
 }
 
 }  // namespace nearscan

@@ -7,8 +7,8 @@
 //              decode, aggregate, write <-> read_memory -> fetch
 //              read_memory, write_memory, look_up_store -> write
 //
-// Between decode and filter, or between filter and project, stands the look-up of a lane with a
-// large dictionary:
+// A lane with a large dictionary is looked up on its way from decode to filter, or from filter to
+// project:
 //
 //              ask_entries -> take_entries
 //              ask_entries -> read_memory, look_up_store -> take_entries
@@ -57,20 +57,14 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   scratch_stream requests[LANES];
   string_stream found[LANES];
   store_stream store_entries[LANES];
-  pending_stream early_pending[LANES];
-  slot_stream early_slots[LANES];
-  entry_stream early_entries[LANES];
-  place_stream early_places[LANES];
-  stored_stream early_stored[LANES];
-  credit_stream early_credits[LANES];
+  pending_stream pending[LANES];
+  slot_stream slots[LANES];
+  entry_stream entries[LANES];
+  place_stream places[LANES];
+  stored_stream stored[LANES];
+  credit_stream credits[LANES];
   value_stream early_words[LANES];
   value_stream forwarded[LANES];
-  pending_stream late_pending[LANES];
-  slot_stream late_slots[LANES];
-  entry_stream late_entries[LANES];
-  place_stream late_places[LANES];
-  stored_stream late_stored[LANES];
-  credit_stream late_credits[LANES];
   value_stream late_words[LANES];
   report_stream fetched[LANES];
   report_stream parsed[LANES];
@@ -117,12 +111,10 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   memory_report_stream store_report;
 
   NS_REGION(flow);
-  NS_STAGE(flow, read_memory(plan.memory, early_slots, early_entries, late_slots, late_entries,
-                             requests, found, state_requests, states, string_requests, strings,
-                             stop, scratch, cancel, memory_read));
+  NS_STAGE(flow, read_memory(plan.memory, slots, entries, requests, found, state_requests, states,
+                             string_requests, strings, stop, scratch, cancel, memory_read));
   NS_STAGE_IF(flow, plan.store.active,
-              look_up_store(plan.store, store_entries, early_places, late_places, early_stored,
-                            late_stored, store_report));
+              look_up_store(plan.store, store_entries, places, stored, store_report));
   NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch, memory_written));
   NS_STAGE(flow, write_lines(result, output));
   NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
@@ -140,18 +132,12 @@ LANE_STAGES:
                          decompressed[lane], writes[lane], written[lane], requests[lane],
                          found[lane], store_entries[lane], values[lane], keys[lane],
                          decoded[lane]));
-    NS_LANE_STAGE(flow, lane, plan.early[lane].active,
-                  ask_entries(plan.early[lane], values[lane], early_pending[lane],
-                              early_slots[lane], early_places[lane], early_credits[lane]));
-    NS_LANE_STAGE(flow, lane, plan.early[lane].active,
-                  take_entries(plan.early[lane], early_pending[lane], early_entries[lane],
-                               early_stored[lane], early_credits[lane], early_words[lane]));
-    NS_LANE_STAGE(flow, lane, plan.late[lane].active,
-                  ask_entries(plan.late[lane], forwarded[lane], late_pending[lane],
-                              late_slots[lane], late_places[lane], late_credits[lane]));
-    NS_LANE_STAGE(flow, lane, plan.late[lane].active,
-                  take_entries(plan.late[lane], late_pending[lane], late_entries[lane],
-                               late_stored[lane], late_credits[lane], late_words[lane]));
+    NS_LANE_STAGE(flow, lane, plan.look_up[lane].active,
+                  ask_entries(plan.look_up[lane], values[lane], forwarded[lane], pending[lane],
+                              slots[lane], places[lane], credits[lane]));
+    NS_LANE_STAGE(flow, lane, plan.look_up[lane].active,
+                  take_entries(plan.look_up[lane], pending[lane], entries[lane], stored[lane],
+                               credits[lane], early_words[lane], late_words[lane]));
   }
   NS_STAGE(flow,
            gather_words(plan.gather, values, early_words, filter_eval_blocks, filter_eval_batches, key_words,
@@ -194,8 +180,7 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
 #pragma HLS ARRAY_PARTITION variable = plan.pages dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.decompress dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.decode dim = 1 complete
-#pragma HLS ARRAY_PARTITION variable = plan.early dim = 1 complete
-#pragma HLS ARRAY_PARTITION variable = plan.late dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.look_up dim = 1 complete
   // An iteration reads the tables of all operands.
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete

@@ -152,20 +152,17 @@ struct key_plan {
 /// The plan of looking up the far rows of a lane, before the filter or behind it.
 struct look_up_plan {
   bool active;
+  bool is_late;
   bool has_store;
-  /// Whether the word that ends the lane goes on.
-  bool passes_end;
 };
 
-/// The plan of the entry store: its lane, and where in its way the lane is looked up.
+/// The plan of the entry store: its lane.
 struct store_plan {
   bool active;
   uint8_t lane;
-  bool is_early;
-  bool is_late;
 };
 
-/// The plan of reading scratch: lanes, and how many look-ups of them there are.
+/// The plan of reading scratch: lanes, and how many of them are looked up.
 struct memory_plan {
   uint32_t lane_count;
   uint32_t look_up_count;
@@ -273,8 +270,7 @@ struct scan_plan {
   page_plan pages[LANES];
   decompress_plan decompress[LANES];
   decode_plan decode[LANES];
-  look_up_plan early[LANES];
-  look_up_plan late[LANES];
+  look_up_plan look_up[LANES];
   store_plan store;
   memory_plan memory;
   gather_plan gather;

@@ -31,11 +31,10 @@ static constexpr uint32_t READ_FOR_STATES = LANES;
 static constexpr uint32_t READ_FOR_RESULT = LANES + 1;
 static constexpr uint32_t WORD_READERS = LANES + 2;
 
-/// A request in flight: an entry for a lane, before the filter or behind it, or words for a reader.
+/// A request in flight: an entry for a lane, or words for a reader.
 struct read_in_flight {
   uint8_t reader;
   bool is_entry;
-  bool is_late;
   /// Words that are to come, the place of the next one in the answer, and whether it is whole then.
   uint8_t left;
   uint8_t at;
@@ -86,7 +85,7 @@ FIRST_WITH_TOKEN:
 }
 
 /// Asks for an entry of a lane, if one wants any. True when a token was taken.
-inline bool ask_for_entry(slot_stream slots[LANES], uint32_t lane_count, uint32_t turn, bool is_late,
+inline bool ask_for_entry(slot_stream slots[LANES], uint32_t lane_count, uint32_t turn,
                           reads_in_flight& reads, word_port& scratch, uint32_t& open_count,
                           memory_report& own) {
   const uint32_t lane = first_with_token(slots, lane_count, turn);
@@ -97,7 +96,7 @@ inline bool ask_for_entry(slot_stream slots[LANES], uint32_t lane_count, uint32_
     return true;
   }
   scratch.read_request(slot.at, SLOT_WORDS);
-  reads.push(read_in_flight{static_cast<uint8_t>(lane), true, is_late, SLOT_WORDS, 0, true});
+  reads.push(read_in_flight{static_cast<uint8_t>(lane), true, SLOT_WORDS, 0, true});
   own.requests++;
   own.entries++;
   return true;
@@ -141,7 +140,7 @@ LOWEST_ROW:
   asked.rows &= asked.rows - 1;
   const uint8_t count = apart ? static_cast<uint8_t>(1) : asked.token.count;
   scratch.read_request(apart ? asked.token.word[row] : asked.token.at, count);
-  reads.push(read_in_flight{static_cast<uint8_t>(asked.reader), false, false, count,
+  reads.push(read_in_flight{static_cast<uint8_t>(asked.reader), false, count,
                             static_cast<uint8_t>(apart ? row : 0), asked.rows == 0});
   own.requests++;
 }
@@ -154,9 +153,8 @@ struct read_answers {
 
 /// Takes a word of the oldest request, and sends the answer on that it makes whole.
 inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& answers,
-                      entry_stream early[LANES], entry_stream late[LANES],
-                      string_stream lane_words[LANES], string_stream& states,
-                      string_stream& strings) {
+                      entry_stream entries[LANES], string_stream lane_words[LANES],
+                      string_stream& states, string_stream& strings) {
   read_in_flight& oldest = reads.of[reads.oldest];
   const uint64_t word = scratch.read();
   oldest.left--;
@@ -167,11 +165,7 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
       answers.entry.value = static_cast<int64_t>(word);
     } else {
       answers.entry.tests = static_cast<uint16_t>(word);
-      if (oldest.is_late) {
-        late[oldest.reader].write(answers.entry);
-      } else {
-        early[oldest.reader].write(answers.entry);
-      }
+      entries[oldest.reader].write(answers.entry);
     }
   } else {
     answers.words.word[oldest.at] = word;
@@ -192,9 +186,8 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
 
 /// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
 /// end. Reports when nobody asks any more.
-inline void read_memory(const memory_plan& plan, slot_stream early_slots[LANES],
-                        entry_stream early_found[LANES], slot_stream late_slots[LANES],
-                        entry_stream late_found[LANES], scratch_stream requests[LANES],
+inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
+                        entry_stream entries[LANES], scratch_stream requests[LANES],
                         string_stream found[LANES], scratch_stream& state_requests,
                         string_stream& states, scratch_stream& string_requests,
                         string_stream& strings, stop_stream& stop, word_port& scratch,
@@ -225,17 +218,14 @@ READS:
         if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
         moved = true;
       } else {
-        moved = ask_for_entry(early_slots, plan.lane_count, turn, false, reads, scratch, open_count,
-                              own) ||
-                ask_for_entry(late_slots, plan.lane_count, turn, true, reads, scratch, open_count,
-                              own) ||
+        moved = ask_for_entry(slots, plan.lane_count, turn, reads, scratch, open_count, own) ||
                 take_words_asked(requests, plan.lane_count, turn, state_requests, string_requests,
                                  asked, open_count);
       }
     }
     turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
     if (reads.count > 0 && (!moved || reads.count == READS_MAX)) {
-      take_word(reads, scratch, answers, early_found, late_found, found, states, strings);
+      take_word(reads, scratch, answers, entries, found, states, strings);
       own.iterations++;
       moved = true;
     }
