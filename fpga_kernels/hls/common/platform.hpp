@@ -51,6 +51,10 @@
 #define NS_RARE inline
 #define NS_NEEDED_DEPTH(token, depth)
 
+// A number of so many bits, up to 16.
+template <int Bits>
+using small_uint = ap_uint<Bits>;
+
 #else
 
 #include "../portable/ap_int.h"
@@ -86,6 +90,9 @@
     static constexpr size_t value = depth;    \
   };                                          \
   }
+
+template <int Bits>
+using small_uint = uint16_t;
 
 #endif
 

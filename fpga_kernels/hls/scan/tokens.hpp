@@ -77,6 +77,10 @@ struct number_token {
   hls::vector<int64_t, ROWS> row;
 };
 
+/// Bits of a dictionary code of a key: of fewer entries than there may be groups.
+static constexpr int CODE_BITS = 10;
+static_assert(GROUPS_MAX <= 1u << CODE_BITS, "each code is less than the groups");
+
 /// One column of eight rows. Values and outcomes of null rows are any; their code is 0.
 ///
 /// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its
@@ -86,7 +90,7 @@ struct number_token {
 struct value_token {
   number_token value;
   hls::vector<uint16_t, ROWS> tests;
-  hls::vector<uint16_t, ROWS> code;
+  hls::vector<small_uint<CODE_BITS>, ROWS> code;
   uint8_t far;
   uint8_t valid;
   uint8_t count;

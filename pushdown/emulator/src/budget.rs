@@ -61,7 +61,7 @@ pub struct Stage {
     /// The resources of one instance.
     #[serde(flatten)]
     pub resources: Resources,
-    /// `counted`, `vendor` or `assumed`.
+    /// `counted`, `rtl` or `assumed`.
     pub source: String,
     /// The source of the figures.
     pub why: String,

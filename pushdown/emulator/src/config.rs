@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn build_that_does_not_fit_is_refused_with_the_amounts() {
         let error = Config::from_parameters([("cus", "4")]).unwrap_err().to_string();
-        let expected = "4 scan units of 7 lanes do not fit the FPGA: 1157200 of 292723 LUT, 1516 of \
+        let expected = "4 scan units of 7 lanes do not fit the FPGA: 1164400 of 292723 LUT, 1516 of \
                         551 BRAM, 220 of 71 URAM, 1904 of 1102 DSP; fewer lanes or units do, and \
                         profile=unlimited does not ask";
         assert_eq!(error, expected);

@@ -80,7 +80,7 @@ fn scans_and_merges_fit_into_one_image() {
 fn every_stage_has_a_source_and_a_place() {
     let ledger = ledger();
     for stage in &ledger.stages {
-        assert!(["counted", "vendor", "assumed"].contains(&stage.source.as_str()), "{stage:?}");
+        assert!(["counted", "rtl", "assumed"].contains(&stage.source.as_str()), "{stage:?}");
         assert!(!stage.why.is_empty() && !stage.name.is_empty());
         assert!(ledger.designs.iter().any(|design| count(design, &stage.per) > 0), "{stage:?}");
     }
