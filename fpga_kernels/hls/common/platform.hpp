@@ -83,12 +83,12 @@ using small_uint = ap_uint<Bits>;
 #define NS_HOT inline __attribute__((always_inline))
 #define NS_APART inline __attribute__((noinline))
 #define NS_RARE inline __attribute__((noinline, cold))
-#define NS_NEEDED_DEPTH(token, depth)         \
-  namespace nearscan_portable {               \
-  template <>                                 \
-  struct needed_depth<token> {                \
-    static constexpr size_t value = depth;    \
-  };                                          \
+#define NS_NEEDED_DEPTH(token, depth)      \
+  namespace nearscan_portable {            \
+  template <>                              \
+  struct needed_depth<token> {             \
+    static constexpr size_t value = depth; \
+  };                                       \
   }
 
 template <int Bits>

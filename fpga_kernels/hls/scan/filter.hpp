@@ -111,10 +111,10 @@ GATHER:
 /// Process: words of all lanes in, in batches out: to be evaluated, to be looked up, to be passed
 /// on.
 inline void gather_words(const gather_plan& plan, value_stream lanes[LANES],
-                         value_stream looked_up[LANES], evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
-                         value_stream key_words[KEY_FILTERS_MAX], key_mark_stream& key_marks,
-                         passed_blocks& to_pass, batch_stream& passed_batches,
-                         report_stream& reports) {
+                         value_stream looked_up[LANES], evaluated_blocks& to_evaluate,
+                         batch_stream& evaluated_batches, value_stream key_words[KEY_FILTERS_MAX],
+                         key_mark_stream& key_marks, passed_blocks& to_pass,
+                         batch_stream& passed_batches, report_stream& reports) {
   gather_progress progress;
   bool more = true;
 BATCHES:

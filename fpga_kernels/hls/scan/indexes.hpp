@@ -4,9 +4,10 @@
 // A dictionary's first 4096 entries are on chip, the rest in the entry store or in scratch: a row
 // that needs one of those gets its place, and is far until it is looked up (look_ups.hpp).
 //
-// Two rows are looked up per iteration, since the dictionary's memory has two ports. As many indexes are unpacked per iteration as 64 bits hold, beside that, and the levels
-// are read beside both: a word takes what the slower of unpacking and looking up takes, which are 4
-// iterations for eight rows.
+// Two rows are looked up per iteration, since the dictionary's memory has two ports. As many
+// indexes are unpacked per iteration as 64 bits hold, beside that, and the levels are read beside
+// both: a word takes what the slower of unpacking and looking up takes, which are 4 iterations for
+// eight rows.
 #pragma once
 
 #include "dictionary.hpp"
@@ -192,9 +193,9 @@ LOOK_UP:
     const uint32_t valid = (part.valid >> i) & 1u;
     // A null row has any value.
     if (valid == 0) continue;
-    known = look_up_row(lane.dictionary, plan, indexes[next], part.first + i,
-                        lane.words.filling()) &&
-            known;
+    known =
+        look_up_row(lane.dictionary, plan, indexes[next], part.first + i, lane.words.filling()) &&
+        known;
     next++;
   }
   if (!known) return STATUS_CORRUPT;

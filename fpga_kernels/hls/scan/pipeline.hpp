@@ -127,11 +127,11 @@ LANE_STAGES:
     NS_LANE_STAGE(flow, lane, plan.decompress[lane].active,
                   decompress(plan.decompress[lane], pages[lane], page_bytes[lane], parsed[lane],
                              plain_pages[lane], plain_bytes[lane], decompressed[lane]));
-    NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
-                  decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane],
-                         decompressed[lane], writes[lane], written[lane], requests[lane],
-                         found[lane], store_entries[lane], values[lane], keys[lane],
-                         decoded[lane]));
+    NS_LANE_STAGE(
+        flow, lane, plan.decode[lane].active,
+        decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane], decompressed[lane],
+               writes[lane], written[lane], requests[lane], found[lane], store_entries[lane],
+               values[lane], keys[lane], decoded[lane]));
     NS_LANE_STAGE(flow, lane, plan.look_up[lane].active,
                   ask_entries(plan.look_up[lane], values[lane], forwarded[lane], pending[lane],
                               slots[lane], places[lane], credits[lane]));
@@ -139,9 +139,9 @@ LANE_STAGES:
                   take_entries(plan.look_up[lane], pending[lane], entries[lane], stored[lane],
                                credits[lane], early_words[lane], late_words[lane]));
   }
-  NS_STAGE(flow,
-           gather_words(plan.gather, values, early_words, filter_eval_blocks, filter_eval_batches, key_words,
-                        key_marks, filter_pass_blocks, filter_pass_batches, gather_report));
+  NS_STAGE(flow, gather_words(plan.gather, values, early_words, filter_eval_blocks,
+                              filter_eval_batches, key_words, key_marks, filter_pass_blocks,
+                              filter_pass_batches, gather_report));
   NS_STAGE(flow, evaluate_predicate(plan.predicate, plan.predicate_slow.active, filter_eval_blocks,
                                     filter_eval_batches, predicate_words, predicate_results,
                                     verdicts, predicate_report));
@@ -152,9 +152,9 @@ LANE_STAGES:
   NS_STAGE(flow, pass_on_kept(plan.keep, filter_pass_blocks, filter_pass_batches, verdicts,
                               keys_found, decoded, gather_report, predicate_report, key_report,
                               forwarded, filtered, filter_report));
-  NS_STAGE(flow,
-           gather_kept(plan.kept, filtered, forwarded, late_words, project_eval_blocks, project_eval_batches,
-                       project_send_blocks, project_send_batches, kept_report));
+  NS_STAGE(flow, gather_kept(plan.kept, filtered, forwarded, late_words, project_eval_blocks,
+                             project_eval_batches, project_send_blocks, project_send_batches,
+                             kept_report));
   NS_STAGE(flow, evaluate_projection(plan.projection, plan.projection_slow.active,
                                      project_eval_blocks, project_eval_batches, projection_words,
                                      projection_results, projected_steps, projection_report));

@@ -121,9 +121,9 @@ GATHER:
 
 /// Process: kept rows in, in batches out: to be evaluated, and to be passed on.
 inline void gather_kept(const kept_plan& plan, keep_stream& kept_in, value_stream forwarded[LANES],
-                        value_stream looked_up[LANES], evaluated_blocks& to_evaluate, batch_stream& evaluated_batches,
-                        passed_blocks& to_pass, batch_stream& passed_batches,
-                        report_stream& reports) {
+                        value_stream looked_up[LANES], evaluated_blocks& to_evaluate,
+                        batch_stream& evaluated_batches, passed_blocks& to_pass,
+                        batch_stream& passed_batches, report_stream& reports) {
   report own = empty_report();
   bool more = true;
 BATCHES:

@@ -130,7 +130,8 @@ static constexpr uint32_t LINE_WORDS = 8;
 /// A request to a stage that owns a port of device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To read: `count` words from `at` on, at least one, nothing
-/// in `word`. To read first words: in `word` the address of a word for each of `rows`, at least one.
+/// in `word`. To read first words: in `word` the address of a word for each of `rows`, at least
+/// one.
 struct scratch_token {
   uint64_t at;
   hls::vector<uint64_t, LINE_WORDS> word;

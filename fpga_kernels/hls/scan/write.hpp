@@ -289,8 +289,8 @@ HEADER_LINES:
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, memory_report_stream& memory_read,
-                         memory_report_stream& memory_written,
-                         memory_report_stream& store_report, result_stream& out) {
+                         memory_report_stream& memory_written, memory_report_stream& store_report,
+                         result_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   number_token row_words[SLOTS];

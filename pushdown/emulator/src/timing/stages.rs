@@ -14,8 +14,8 @@
 //!
 //! The stage that reads scratch keeps requests in flight, as many as its port does, so the way to
 //! the memory and back shows in none of them. It does where the next request depends on an answer:
-//! extremes of strings wait for each. A stage that asked ahead would not; the two times are the ends
-//! of a band. What is written to scratch while dictionaries are loaded is hidden by them.
+//! extremes of strings wait for each. A stage that asked ahead would not: the two times are the
+//! ends of a band. What is written to scratch while dictionaries are loaded is hidden by them.
 //!
 //! The model omits the waits between stages that are busy at different times of a command.
 
