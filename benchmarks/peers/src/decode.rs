@@ -197,6 +197,7 @@ fn chunk(group: &RowGroupMetaData, name: &str) -> Result<Chunk> {
         codec: codec(chunk.compression())?,
         // Those that it does not know end the decoding.
         encodings: Encodings::HOST,
+        dictionary_bytes: 0,
         reading: Reading { rule, bits: 0, length: u16::try_from(descriptor.type_length().max(0))? },
     })
 }
