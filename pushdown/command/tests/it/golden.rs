@@ -31,7 +31,7 @@ use nearscan_command::{
     layout::{FORMAT_MAJOR, FORMAT_MINOR},
 };
 
-use crate::{key_filters, merges, shapes};
+use crate::{compact, key_filters, merges, shapes};
 
 pub(crate) fn q6() -> Command {
     doc::example().unwrap()
@@ -401,6 +401,16 @@ fn golden_result() {
 }
 
 #[test]
+fn golden_compact_result() {
+    check("result-compact", &compact::result());
+}
+
+#[test]
+fn golden_compact_rows() {
+    check("shapes-rows-compact", &shapes::rows().compact().encode().unwrap());
+}
+
+#[test]
 fn golden_shapes_states() {
     check("shapes-states", &shapes::states().encode().unwrap());
 }
@@ -445,14 +455,14 @@ fn commands_of_earlier_versions_keep_their_meaning() {
         ("shapes-states", shapes::states()),
         ("shapes-rows", shapes::rows()),
     ];
-    for version in ["1.1", "1.2", "1.3"] {
+    for version in ["1.1", "1.2", "1.3", "1.4"] {
         for (name, command) in &commands {
             let read = Command::decode(&stored(name, version));
             assert_eq!(read.as_ref(), Ok(command), "{name} {version}");
         }
         assert_eq!(Fragment::decode(&stored("fragment", version)), Ok(strings().fragment));
     }
-    for version in ["1.2", "1.3"] {
+    for version in ["1.2", "1.3", "1.4"] {
         assert_eq!(MergeCommand::decode(&stored("merge", version)), Ok(merges::merge()));
     }
 }
