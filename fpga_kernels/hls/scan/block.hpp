@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of rows while it fills, and the words of the payload: what plain and compact blocks share.
+// A block of rows while it fills, and the words of the payload: for plain and compact blocks.
 #pragma once
 
 #include "../common/packing.hpp"
@@ -71,43 +71,58 @@ struct payload_writer {
   }
 };
 
-/// Walks over the strings of a column, a line of scratch at a time.
+/// The strings of all rows of a column of a block; those of null rows are empty.
+struct row_strings {
+  const block_buffer& block;
+  uint32_t column;
+
+  row_strings(const block_buffer& of, uint32_t index) : block(of), column(index) {}
+
+  uint32_t count() const { return block.rows; }
+  uint64_t reference(uint32_t row) const { return static_cast<uint64_t>(block.value[column][row]); }
+};
+
+/// Walks over strings, a line of scratch at a time.
+template <typename Strings>
 struct string_walk {
-  uint32_t row;
+  const Strings& strings;
+  uint32_t at;
   uint64_t done;
 
-  string_walk() : row(0), done(0) {}
+  explicit string_walk(const Strings& of) : strings(of), at(0), done(0) {}
 
   /// Finds the next piece; false behind the last.
-  bool next(const block_buffer& block, int column, uint64_t* at, uint32_t* bytes) {
+  bool next(uint64_t* word, uint32_t* bytes) {
   EMPTY_STRINGS:
-    while (row < block.rows && done == block_buffer::string_length(block.value[column][row])) {
+    while (at < strings.count() && done == reference_length(strings.reference(at))) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
-      row++;
+      at++;
       done = 0;
     }
-    if (row == block.rows) return false;
-    const uint64_t left = block_buffer::string_length(block.value[column][row]) - done;
-    *at = reference_word(static_cast<uint64_t>(block.value[column][row])) + done / 8;
+    if (at == strings.count()) return false;
+    const uint64_t reference = strings.reference(at);
+    const uint64_t left = reference_length(reference) - done;
+    *word = reference_word(reference) + done / 8;
     *bytes = left < 8 * LINE_WORDS ? static_cast<uint32_t>(left) : 8 * LINE_WORDS;
     done += *bytes;
     return true;
   }
 };
 
-/// Fetches the strings of a column from scratch and packs them. Gives the words read.
+/// Fetches strings from scratch and packs them. Gives the words read.
 ///
 /// Requests run ahead of the answers, so that the way to device memory and back is paid once; none
 /// waits for room while an answer is due.
-inline uint64_t write_strings(const block_buffer& block, int column, scratch_stream& requests,
-                              string_stream& strings, payload_writer& writer, result_stream& out) {
-  string_walk asked;
-  string_walk written;
+template <typename Strings>
+inline uint64_t write_strings(const Strings& of, scratch_stream& requests, string_stream& strings,
+                              payload_writer& writer, result_stream& out) {
+  string_walk<Strings> asked(of);
+  string_walk<Strings> written(of);
   scratch_token request = scratch_token();
   request.kind = SCRATCH_READ;
   uint32_t bytes = 0;
-  bool more = asked.next(block, column, &request.at, &bytes);
+  bool more = asked.next(&request.at, &bytes);
   byte_packer packer;
   uint64_t words_read = 0;
   uint32_t due = 0;
@@ -118,12 +133,12 @@ PIECES:
       request.count = static_cast<uint8_t>((bytes + 7) / 8);
       requests.write(request);
       due++;
-      more = asked.next(block, column, &request.at, &bytes);
+      more = asked.next(&request.at, &bytes);
       if (more && due < static_cast<uint32_t>(SCRATCH_DEPTH)) continue;
     }
     uint64_t at;
     uint32_t left = 0;
-    written.next(block, column, &at, &left);
+    written.next(&at, &left);
     const words_token piece = strings.read();
     due--;
     writer.iterations += LINE_WORDS;
@@ -145,6 +160,8 @@ struct write_counters {
   uint64_t rows_out;
   uint64_t string_words;
   uint64_t blocks;
+  /// Bytes that compact blocks would have if they were plain.
+  uint64_t plain_bytes;
 };
 
 }  // namespace nearscan

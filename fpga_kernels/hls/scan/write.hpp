@@ -2,7 +2,7 @@
 // Packs kept rows into blocks of columns and writes them, the header last.
 #pragma once
 
-#include "block.hpp"
+#include "compact.hpp"
 
 namespace nearscan {
 
@@ -30,15 +30,9 @@ COLUMN_BYTES_SUM:
   return total;
 }
 
-/// Writes the block and clears it; false when there is no room.
-inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_stream& requests,
-                        string_stream& strings, payload_writer& writer, result_stream& out,
-                        write_counters& counters) {
-  if (block.rows == 0) return true;
-  const uint64_t bytes = block_bytes(plan, block);
-  // A block's size and its ends of strings are 32 bits wide.
-  if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) return false;
-  block_header header = {block.rows, static_cast<uint32_t>(bytes), 0};
+/// Writes the header of a block.
+inline void write_block_header(const block_header& header, payload_writer& writer,
+                               result_stream& out) {
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);
 HEADER_WORDS:
@@ -47,6 +41,17 @@ HEADER_WORDS:
     writer.put(out, words[word]);
   }
   writer.iterations += BLOCK_HEADER_BYTES / 8;
+}
+
+/// Writes a plain block; false when there is no room.
+inline bool write_plain_block(const write_plan& plan, const block_buffer& block,
+                              scratch_stream& requests, string_stream& strings,
+                              payload_writer& writer, result_stream& out,
+                              write_counters& counters) {
+  const uint64_t bytes = block_bytes(plan, block);
+  // A block's size and its ends of strings are 32 bits wide.
+  if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) return false;
+  write_block_header({block.rows, static_cast<uint32_t>(bytes), BLOCK_PLAIN}, writer, out);
 COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
@@ -63,9 +68,54 @@ COLUMNS:
     if (plan.width[column] == WIDTH_BYTES) {
       // Their lengths were added up before.
       writer.iterations += block.rows;
-      counters.string_words += write_strings(block, column, requests, strings, writer, out);
+      counters.string_words +=
+          write_strings(row_strings(block, column), requests, strings, writer, out);
     }
   }
+  return true;
+}
+
+/// Writes a compact block; false when there is no room, for it or for what it expands to.
+inline bool write_compact_block(const write_plan& plan, block_buffer& block,
+                                column_facts facts[SLOTS], code_tables& codes,
+                                scratch_stream& requests, string_stream& strings,
+                                payload_writer& writer, result_stream& out,
+                                write_counters& counters) {
+#pragma HLS ARRAY_PARTITION variable = facts complete
+  compact_shape shape;
+  shape_block(plan, block, facts, codes, writer, shape);
+  counters.plain_bytes += shape.plain_bytes;
+  // As above; the room is also that of the expanded rows.
+  if (shape.plain_bytes > 0xffffffffu || shape.bytes > 0xffffffffu ||
+      counters.plain_bytes > plan.bytes_max - RESULT_RECORD_BYTES ||
+      shape.bytes > plan.bytes_max - writer.at * 8) {
+    return false;
+  }
+  write_block_header({block.rows, static_cast<uint32_t>(shape.bytes), BLOCK_COMPACT}, writer, out);
+COMPACT_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    write_compact_column(plan, block, column, shape.column[column], codes, requests, strings,
+                         writer, out, counters);
+  }
+CLEAR_FACTS:
+  for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
+#pragma HLS UNROLL
+    clear_facts(facts[column]);
+  }
+  return true;
+}
+
+/// Writes the block and clears it; false when there is no room.
+inline bool flush_block(const write_plan& plan, block_buffer& block, column_facts facts[SLOTS],
+                        code_tables& codes, scratch_stream& requests, string_stream& strings,
+                        payload_writer& writer, result_stream& out, write_counters& counters) {
+  if (block.rows == 0) return true;
+  const bool room =
+      plan.compact
+          ? write_compact_block(plan, block, facts, codes, requests, strings, writer, out, counters)
+          : write_plain_block(plan, block, requests, strings, writer, out, counters);
+  if (!room) return false;
   counters.blocks++;
   counters.rows_out += block.rows;
   clear_block(block);
@@ -81,7 +131,9 @@ inline i128 number_at(const write_plan& plan, const number_token& numbers, int r
 
 /// Puts one kept row of all columns into the block.
 inline void put_row(const write_plan& plan, const row_token& rows,
-                    const number_token numbers[SLOTS], int row, block_buffer& block) {
+                    const number_token numbers[SLOTS], int row, block_buffer& block,
+                    column_facts facts[SLOTS]) {
+#pragma HLS ARRAY_PARTITION variable = facts complete
 PUT_COLUMNS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
@@ -90,6 +142,9 @@ PUT_COLUMNS:
       block.value[column][block.rows] =
           valid != 0 ? number_at(plan, numbers[column], row) : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
+      if (plan.compact) {
+        note_value(plan.width[column], valid != 0, numbers[column].row[row], facts[column]);
+      }
     }
   }
   block.rows++;
@@ -150,11 +205,29 @@ inline void write_result(const write_plan& plan, row_stream& rows_in, number_str
                          string_stream& strings, result_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
+  column_facts facts[SLOTS];
+#pragma HLS ARRAY_PARTITION variable = facts complete
+  code_tables codes;
+#pragma HLS BIND_STORAGE variable = codes.word type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = codes.new_row type = ram_2p impl = bram
+#pragma HLS ARRAY_PARTITION variable = codes.known complete
+#pragma HLS ARRAY_PARTITION variable = codes.new_strings complete
+#pragma HLS ARRAY_PARTITION variable = codes.new_greatest complete
+#pragma HLS ARRAY_PARTITION variable = codes.new_bytes complete
   number_token row_words[SLOTS];
   payload_writer writer;
   write_counters counters = write_counters();
   bool room = true;
   clear_block(block);
+  if (plan.compact) {
+    writer.iterations += clear_tables(plan.tables, codes);
+  FIRST_FACTS:
+    for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
+#pragma HLS UNROLL
+      clear_facts(facts[column]);
+      facts[column].coded = true;
+    }
+  }
 WORDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
@@ -170,15 +243,15 @@ WORDS:
     for (int row = 0; row < ROWS; row++) {
       const bool wanted = counters.rows_out + block.rows < plan.rows_max;
       if (((rows.keep >> row) & 1) == 0 || !room || !wanted) continue;
-      put_row(plan, rows, row_words, row, block);
+      put_row(plan, rows, row_words, row, block, facts);
       if (block.rows == block_buffer::ROWS_MAX) {
-        room = flush_block(plan, block, requests, strings, writer, out, counters);
+        room = flush_block(plan, block, facts, codes, requests, strings, writer, out, counters);
       }
     }
   }
   report own = reports_in.read();
   if (own.status == STATUS_OK && room) {
-    room = flush_block(plan, block, requests, strings, writer, out, counters);
+    room = flush_block(plan, block, facts, codes, requests, strings, writer, out, counters);
   }
   writer.flush(out);
   if (!room) fail(own, STATUS_OUTPUT_FULL);
