@@ -100,7 +100,8 @@ impl ColumnarWriter {
     /// Bytes of the result so far, the header included; of a compact one those that it expands to,
     /// or its own if these are more. They are what has to fit in the room that a command gives.
     pub fn bytes(&self) -> u64 {
-        let pending = self.columns.iter().map(|column| column.bytes()).sum::<usize>();
+        let header = if self.pending_rows > 0 { BLOCK_HEADER_BYTES as usize } else { 0 };
+        let pending = header + self.columns.iter().map(Pending::plain_bytes).sum::<usize>();
         (self.out.len().max(self.plain_bytes) + pending) as u64
     }
 
@@ -221,10 +222,6 @@ impl CellColumn<'_> {
 struct OutOfRange;
 
 impl Pending {
-    fn bytes(&self) -> usize {
-        self.validity.len() / 8 + self.values.len() + self.strings.len()
-    }
-
     /// Bytes that [`Self::flush`] appends.
     fn plain_bytes(&self) -> usize {
         let parts = [self.values.len(), self.strings.len()];
