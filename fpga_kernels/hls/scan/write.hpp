@@ -208,7 +208,7 @@ inline void write_result(const write_plan& plan, row_stream& rows_in, number_str
   column_facts facts[SLOTS];
 #pragma HLS ARRAY_PARTITION variable = facts complete
   code_tables codes;
-#pragma HLS BIND_STORAGE variable = codes.word type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = codes.word type = ram_2p impl = bram
 #pragma HLS BIND_STORAGE variable = codes.new_row type = ram_2p impl = bram
 #pragma HLS ARRAY_PARTITION variable = codes.known complete
 #pragma HLS ARRAY_PARTITION variable = codes.new_strings complete
