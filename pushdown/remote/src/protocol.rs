@@ -19,7 +19,7 @@ use objects::ObjectName;
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 5;
+pub const PROTOCOL_MINOR: u32 = 6;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
