@@ -274,7 +274,7 @@ fn block_without_damage_is_read(
 #[case::strings_cut_short(Width::Bytes, record(2, 0, 0, 0, 5), parts(&[b"abcdefgh"]))]
 #[case::negative_length(Width::Bytes, record(2, 0, 0, 0, -1), parts(&[]))]
 #[case::lengths_beyond_32_bits(Width::Bytes, record(2, 1, 0, 0, u32::MAX.into()), parts(&[&[1]]))]
-#[case::unknown_code(Width::Bytes, record(3, 2, 0, 2, 0), parts(&[&[0b1000], &[0b010_010], b"abcd"]))]
+#[case::unknown_code(Width::Bytes, record(3, 2, 0, 2, 0), parts(&[&[8], &[0b010_010], b"abcd"]))]
 #[case::more_strings_than_rows(Width::Bytes, record(3, 0, 0, 3, 0), parts(&[&[0; 2]]))]
 #[case::more_strings_than_there_are(Width::Bytes, record(3, 0, 0, u32::MAX, 0), parts(&[]))]
 #[case::codes_with_a_base(Width::Bytes, record(3, 0, 0, 1, 1), parts(&[&[0]]))]

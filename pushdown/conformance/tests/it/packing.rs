@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packs rows into compact blocks as no drive does: blocks that are not full, differences from less than
-//! the least number, more bits than are needed, strings in another order than that of their use.
+//! Packs rows into compact blocks as no drive does: blocks that are not full, differences from less
+//! than the least number, more bits than are needed, strings in another order than that of their
+//! use.
 //!
 //! The format allows all of that, so a host has to read it.
 
