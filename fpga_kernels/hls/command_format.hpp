@@ -46,6 +46,7 @@ static constexpr uint16_t TOP_NULLS_FIRST = 2u;
 static constexpr uint16_t SORT_DESCENDING = 1u;
 static constexpr uint16_t SORT_NULLS_FIRST = 2u;
 static constexpr uint16_t MERGE_DISTINCT = 1u;
+static constexpr uint8_t COMPACT_NULLS = 1u;
 static constexpr uint8_t PATTERN_ANY = 255u;
 static constexpr uint8_t PATTERN_ONE = 254u;
 static constexpr uint16_t OPERAND_COLUMN = 0u;
@@ -77,6 +78,7 @@ static constexpr uint32_t KEYS_MAX = 4u;
 static constexpr uint32_t GROUPS_MAX = 1024u;
 static constexpr uint32_t OUTPUT_COLUMNS_MAX = 20u;
 static constexpr uint32_t BLOCK_ROWS_MAX = 1024u;
+static constexpr uint32_t CODED_STRINGS_MAX = 4096u;
 static constexpr uint32_t ROWS_PER_WORD = 8u;
 static constexpr uint32_t UNIT_ROWS_MAX = 2147483648u;
 static constexpr uint32_t CHUNK_BYTES_MAX = 2147483648u;
@@ -196,6 +198,14 @@ static constexpr uint8_t FUNCTION_SUM_FLOAT = 6u;
 
 static constexpr uint16_t KEY_SET_BITMAP = 1u;
 static constexpr uint16_t KEY_SET_BLOOM = 2u;
+
+static constexpr uint32_t BLOCK_PLAIN = 0u;
+static constexpr uint32_t BLOCK_COMPACT = 1u;
+
+static constexpr uint8_t PACKING_PLAIN = 0u;
+static constexpr uint8_t PACKING_DIFFERENCES = 1u;
+static constexpr uint8_t PACKING_LENGTHS = 2u;
+static constexpr uint8_t PACKING_CODES = 3u;
 
 struct command_header {
   uint32_t magic;  // 0: `NSCM`
@@ -713,7 +723,7 @@ inline key_filter_record load_key_filter_record(const uint64_t* words, uint32_t 
 struct output_record {
   uint16_t mode;  // 0: 1 aggregate states, 2 rows
   uint16_t kind;  // 2: 1 host buffer, 2 device range, 3 appended to an object
-  uint32_t reserved0;  // 4: zero
+  uint32_t form;  // 4: form that blocks may have: 0 plain, 1 also compact
   uint64_t handle;  // 8: lease or object
   uint64_t offset;  // 16: first byte in the device range
   uint64_t bytes_max;  // 24: bytes there is room for, header included
@@ -726,7 +736,7 @@ static constexpr uint32_t OUTPUT_RECORD_BYTES = 64u;
 static_assert(sizeof(output_record) == OUTPUT_RECORD_BYTES, "output_record");
 static_assert(offsetof(output_record, mode) == 0, "output_record");
 static_assert(offsetof(output_record, kind) == 2, "output_record");
-static_assert(offsetof(output_record, reserved0) == 4, "output_record");
+static_assert(offsetof(output_record, form) == 4, "output_record");
 static_assert(offsetof(output_record, handle) == 8, "output_record");
 static_assert(offsetof(output_record, offset) == 16, "output_record");
 static_assert(offsetof(output_record, bytes_max) == 24, "output_record");
@@ -739,7 +749,7 @@ inline output_record load_output_record(const uint64_t* words, uint32_t at) {
   output_record record;
   record.mode = static_cast<uint16_t>(words[at / 8 + 0] >> 0);
   record.kind = static_cast<uint16_t>(words[at / 8 + 0] >> 16);
-  record.reserved0 = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  record.form = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
   record.handle = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
   record.offset = static_cast<uint64_t>(words[at / 8 + 2] >> 0);
   record.bytes_max = static_cast<uint64_t>(words[at / 8 + 3] >> 0);
@@ -970,19 +980,19 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
 struct block_header {
   uint32_t rows;  // 0: rows
   uint32_t bytes;  // 4: bytes of the block, this header included, a multiple of 8
-  uint64_t reserved;  // 8: zero
+  uint64_t form;  // 8: form of its columns: 0 plain, 1 compact
 };
 static constexpr uint32_t BLOCK_HEADER_BYTES = 16u;
 static_assert(sizeof(block_header) == BLOCK_HEADER_BYTES, "block_header");
 static_assert(offsetof(block_header, rows) == 0, "block_header");
 static_assert(offsetof(block_header, bytes) == 4, "block_header");
-static_assert(offsetof(block_header, reserved) == 8, "block_header");
+static_assert(offsetof(block_header, form) == 8, "block_header");
 /// Reads a block_header at byte `at` of 8-byte words; `at` is a multiple of 8.
 inline block_header load_block_header(const uint64_t* words, uint32_t at) {
   block_header record;
   record.rows = static_cast<uint32_t>(words[at / 8 + 0] >> 0);
   record.bytes = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
-  record.reserved = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
+  record.form = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
   return record;
 }
 
@@ -990,7 +1000,45 @@ inline block_header load_block_header(const uint64_t* words, uint32_t at) {
 inline void store_block_header(const block_header& record, uint64_t* words) {
   words[0] = static_cast<uint64_t>(record.rows) << 0 |
              static_cast<uint64_t>(record.bytes) << 32;
-  words[1] = static_cast<uint64_t>(record.reserved) << 0;
+  words[1] = static_cast<uint64_t>(record.form) << 0;
+}
+
+struct compact_column_record {
+  uint8_t packing;  // 0: how its values follow
+  uint8_t bits;  // 1: bits of each difference, length or code
+  uint8_t length_bits;  // 2: of codes: bits of the length of each new string; else zero
+  uint8_t flags;  // 3: bit 0: a row is null, and the validity of all follows
+  uint32_t strings;  // 4: of codes: strings that are new; else zero
+  uint64_t base;  // 8: what differences are counted from, two's complement; of codes zero
+};
+static constexpr uint32_t COMPACT_COLUMN_RECORD_BYTES = 16u;
+static_assert(sizeof(compact_column_record) == COMPACT_COLUMN_RECORD_BYTES, "compact_column_record");
+static_assert(offsetof(compact_column_record, packing) == 0, "compact_column_record");
+static_assert(offsetof(compact_column_record, bits) == 1, "compact_column_record");
+static_assert(offsetof(compact_column_record, length_bits) == 2, "compact_column_record");
+static_assert(offsetof(compact_column_record, flags) == 3, "compact_column_record");
+static_assert(offsetof(compact_column_record, strings) == 4, "compact_column_record");
+static_assert(offsetof(compact_column_record, base) == 8, "compact_column_record");
+/// Reads a compact_column_record at byte `at` of 8-byte words; `at` is a multiple of 8.
+inline compact_column_record load_compact_column_record(const uint64_t* words, uint32_t at) {
+  compact_column_record record;
+  record.packing = static_cast<uint8_t>(words[at / 8 + 0] >> 0);
+  record.bits = static_cast<uint8_t>(words[at / 8 + 0] >> 8);
+  record.length_bits = static_cast<uint8_t>(words[at / 8 + 0] >> 16);
+  record.flags = static_cast<uint8_t>(words[at / 8 + 0] >> 24);
+  record.strings = static_cast<uint32_t>(words[at / 8 + 0] >> 32);
+  record.base = static_cast<uint64_t>(words[at / 8 + 1] >> 0);
+  return record;
+}
+
+/// Writes a compact_column_record as 8-byte words.
+inline void store_compact_column_record(const compact_column_record& record, uint64_t* words) {
+  words[0] = static_cast<uint64_t>(record.packing) << 0 |
+             static_cast<uint64_t>(record.bits) << 8 |
+             static_cast<uint64_t>(record.length_bits) << 16 |
+             static_cast<uint64_t>(record.flags) << 24 |
+             static_cast<uint64_t>(record.strings) << 32;
+  words[1] = static_cast<uint64_t>(record.base) << 0;
 }
 
 }  // namespace nearscan

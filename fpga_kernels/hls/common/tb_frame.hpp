@@ -159,6 +159,8 @@ struct parsed_result {
 struct result_reader {
   const std::vector<uint64_t>& words;
   parsed_result result;
+  /// Of compact blocks: the strings that codes of each column refer to.
+  std::vector<std::vector<std::string>> known;
 
   explicit result_reader(const std::vector<uint64_t>& output) : words(output) {}
 
@@ -261,21 +263,114 @@ struct result_reader {
     return end;
   }
 
-  void read_blocks(const std::vector<uint8_t>& widths) {
+  /// The packed number `index` of those of `bits` bits each from byte `at` on.
+  uint64_t packed(uint64_t at, uint32_t bits, uint64_t index) const {
+    uint64_t value = 0;
+    for (uint64_t i = 0; i < bits; i++) {
+      const uint64_t bit = index * bits + i;
+      value |= static_cast<uint64_t>(byte(at + bit / 8) >> (bit % 8) & 1) << i;
+    }
+    return value;
+  }
+
+  /// The byte behind `count` packed numbers from byte `at` on, their padding checked.
+  uint64_t behind_packed(uint64_t at, uint32_t bits, uint64_t count) {
+    const uint64_t end = at + (count * bits + 63) / 64 * 8;
+    for (uint64_t bit = count * bits; bit < (end - at) * 8; bit++) {
+      if (packed(at, 1, bit) != 0) refuse("padding that is not zero");
+    }
+    return end;
+  }
+
+  /// The byte behind strings that end before byte `at`, their padding checked.
+  uint64_t behind_strings(uint64_t at) {
+    for (; at % 8 != 0; at++) {
+      if (byte(at) != 0) refuse("padding that is not zero");
+    }
+    return at;
+  }
+
+  std::string text(uint64_t at, uint64_t bytes) const {
+    std::string string;
+    for (uint64_t i = 0; i < bytes; i++) string.push_back(static_cast<char>(byte(at + i)));
+    return string;
+  }
+
+  /// Reads one column of a compact block from byte `at`; gives the byte behind it.
+  uint64_t read_compact_column(uint64_t at, uint32_t rows, uint32_t column, uint8_t width,
+                               uint64_t first_row) {
+    const uint32_t packing = byte(at);
+    const uint32_t bits = byte(at + 1);
+    const uint32_t length_bits = byte(at + 2);
+    const bool has_nulls = byte(at + 3) == COMPACT_NULLS;
+    const uint64_t strings = number(at + 4, 4);
+    const uint64_t base = number(at + 8, 8);
+    const bool is_string = width == WIDTH_BYTES;
+    if (bits > 64 || byte(at + 3) > COMPACT_NULLS || strings > rows ||
+        packing < PACKING_DIFFERENCES || packing > PACKING_CODES ||
+        is_string != (packing != PACKING_DIFFERENCES)) {
+      refuse("a compact column is wrong");
+      return at;
+    }
+    const uint64_t valid_at = at + COMPACT_COLUMN_RECORD_BYTES;
+    const uint64_t values_at = valid_at + (has_nulls ? (rows + 63) / 64 * 8 : 0);
+    uint64_t end = behind_packed(values_at, bits, rows);
+    if (packing == PACKING_CODES) {
+      const uint64_t lengths_at = end;
+      end = behind_packed(lengths_at, length_bits, strings);
+      for (uint64_t i = 0; i < strings; i++) {
+        const uint64_t length = packed(lengths_at, length_bits, i);
+        known[column].push_back(text(end, length));
+        end += length;
+      }
+    }
+    uint64_t nulls = 0;
+    for (uint64_t row = 0; row < rows; row++) {
+      result.rows[first_row + row].push_back(out_cell());
+      out_cell& cell = result.rows[first_row + row].back();
+      cell.null = has_nulls && packed(valid_at, 1, row) == 0;
+      nulls += cell.null ? 1 : 0;
+      const uint64_t value = packed(values_at, bits, row);
+      if (cell.null && value != 0) refuse("a null row does not hold zero");
+      if (cell.null) continue;
+      if (packing == PACKING_DIFFERENCES) {
+        cell.number = static_cast<i128>(static_cast<int64_t>(base + value));
+      } else if (packing == PACKING_LENGTHS) {
+        cell.text = text(end, base + value);
+        end += base + value;
+      } else if (value < known[column].size()) {
+        cell.text = known[column][value];
+      } else {
+        refuse("a code without a string");
+      }
+    }
+    if (has_nulls != (nulls != 0)) refuse("validity of rows of which none is null");
+    return behind_strings(end);
+  }
+
+  void read_blocks(const std::vector<uint8_t>& widths, bool is_compact = false) {
     uint64_t at = RESULT_RECORD_BYTES;
     const uint64_t end = at + result.header.payload_bytes;
     uint64_t blocks = 0;
+    known.resize(widths.size());
     while (at < end && result.error.empty()) {
       const uint32_t rows = static_cast<uint32_t>(number(at, 4));
       const uint64_t block_end = at + number(at + 4, 4);
-      if (rows == 0 || rows > BLOCK_ROWS_MAX || block_end > end || number(at + 8, 8) != 0) {
+      const uint64_t form = number(at + 8, 8);
+      if (rows == 0 || rows > BLOCK_ROWS_MAX || block_end > end ||
+          form != (is_compact ? BLOCK_COMPACT : BLOCK_PLAIN)) {
         refuse("a block's header is wrong");
         return;
       }
       const uint64_t first_row = result.rows.size();
       result.rows.resize(first_row + rows);
       at += BLOCK_HEADER_BYTES;
-      for (uint8_t width : widths) at = read_column(at, rows, width, first_row);
+      uint32_t column = 0;
+      for (uint8_t width : widths) {
+        at = form == BLOCK_COMPACT ? read_compact_column(at, rows, column, width, first_row)
+                                   : read_column(at, rows, width, first_row);
+        column++;
+      }
       if (at != block_end) refuse("a block is not as long as it says");
       blocks++;
     }

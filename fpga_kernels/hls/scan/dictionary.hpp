@@ -141,12 +141,14 @@ inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, lane_
       !lane.scratch.reserve(slot_bytes, &dictionary.slots)) {
     return STATUS_SCRATCH_FULL;
   }
+  const bool names_entries = plan.names_entries && page.value_count <= dictionary_store::ON_CHIP;
 ENTRIES:
   for (uint32_t entry = 0; entry < page.value_count; entry++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
     tested_value read;
     const uint32_t status = read_plain(payload, memory, lane, plan, read);
     if (status != STATUS_OK) return status;
+    if (names_entries) read.value = coded_reference(read.value, entry);
     if (entry < dictionary_store::ON_CHIP) {
       dictionary.value[entry] = read.value;
       dictionary.tests[entry] = read.outcomes;

@@ -239,8 +239,10 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   plan.fetch.lane_count = range.count;
   plan.lane_count = range.count;
   plan.fetch.steps_max = header.steps_max;
-  // A reference has 40 bits for the first word of a byte string.
-  if ((header.scratch_bytes >> (64 - STRING_LENGTH_BITS + 3)) != 0) return STATUS_MALFORMED;
+  // A reference has 39 bits for the first word of a byte string.
+  if ((header.scratch_bytes >> (CODED_SHIFT - STRING_LENGTH_BITS + 3)) != 0) {
+    return STATUS_MALFORMED;
+  }
   uint64_t scratch_used = 0;
 COLUMNS:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
@@ -249,6 +251,7 @@ COLUMNS:
     lane.active = index < range.count;
     lane.needs_codes = false;
     lane.needs_bytes = false;
+    lane.names_entries = false;
     plan.pages[index].active = lane.active;
     plan.decompress[index].active = lane.active;
     if (!lane.active) continue;

@@ -193,6 +193,26 @@ ROW_COLUMNS:
   return STATUS_OK;
 }
 
+/// Gives the first columns of strings a table for codes each, and has their lanes name entries.
+inline void give_tables(scan_plan& plan) {
+  plan.write.tables = 0;
+TABLES:
+  for (uint32_t index = 0; index < plan.columns.column_count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
+    const output_plan& column = plan.columns.columns[index];
+    plan.write.table[index] = NO_TABLE;
+    // The kind of a column is 0, so this is its index.
+    if (!plan.write.compact || column.width != WIDTH_BYTES || column.operand >= COLUMNS_MAX ||
+        plan.write.tables == CODED_COLUMNS_MAX) {
+      continue;
+    }
+    plan.decode[column.operand].names_entries = true;
+    plan.write.table[index] = static_cast<uint8_t>(plan.write.tables);
+    plan.write.tables++;
+  }
+}
+
 /// Loads which rows can be among the first, if that is asked.
 inline uint32_t load_top(const uint64_t* words, const section_table& sections,
                          const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
@@ -230,10 +250,14 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   if (output.bytes_max < RESULT_RECORD_BYTES || (output.bytes_max >> 62) != 0) {
     return STATUS_MALFORMED;
   }
+  if (output.form > BLOCK_COMPACT) return STATUS_UNSUPPORTED;
+  plan.write.compact = output.form == BLOCK_COMPACT;
   uint32_t status;
   plan.columns.top.count = 0;
   if (output.mode == OUTPUT_STATES) {
-    if (output.rows_max != ~static_cast<uint64_t>(0)) return STATUS_MALFORMED;
+    if (output.rows_max != ~static_cast<uint64_t>(0) || plan.write.compact) {
+      return STATUS_MALFORMED;
+    }
     plan.aggregate.key_count = sections.of[SECTION_KEYS].count;
     plan.columns.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
     status = load_keys(words, sections, scope, step_kind, plan);
@@ -248,6 +272,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   } else {
     return STATUS_UNSUPPORTED;
   }
+  if (status == STATUS_OK) give_tables(plan);
   plan.aggregate.states = output.mode == OUTPUT_STATES;
   plan.write.states = plan.aggregate.states;
   plan.aggregate.column_count = plan.columns.column_count;

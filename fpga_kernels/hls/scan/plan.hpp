@@ -81,6 +81,8 @@ struct decode_plan {
   bool nullable;
   bool needs_codes;
   bool needs_bytes;
+  /// References to the strings of a small dictionary name their entries.
+  bool names_entries;
   /// Whether its dictionary may have more entries than fit on chip, and whether the entry store is
   /// this lane's.
   bool may_be_far;
@@ -250,10 +252,19 @@ struct aggregate_plan {
   output_plan columns[SLOTS];
 };
 
+/// Output columns of strings that a compact result may send as codes, and no table of them.
+static constexpr uint32_t CODED_COLUMNS_MAX = 8;
+static constexpr uint8_t NO_TABLE = 0xff;
+
 struct write_plan {
   command_header header;
   /// Whether the rows are groups, whose numbers have 128 bits.
   bool states;
+  /// Whether blocks are compact.
+  bool compact;
+  /// Of compact blocks: the table of the codes of each column, and how many tables.
+  uint8_t table[SLOTS];
+  uint32_t tables;
   uint32_t column_count;
   uint8_t width[SLOTS];
   uint64_t bytes_max;

@@ -125,7 +125,7 @@ bool measure(const char* name, const scan_model& model, uint64_t repeats) {
   expectation expected = evaluate_model(model, chunks);
   test_memories memories = bind_model(model, chunks);
   call_kernel(memories, depth_mode::roomy);
-  parsed_result result = check_frame(memories, widths_of(model));
+  parsed_result result = check_frame(memories, widths_of(model), model.compact);
   std::sort(result.rows.begin(), result.rows.end());
   if (!result.error.empty() || result.rows != expected.rows) {
     std::printf("%s: wrong result %s\n", name, result.error.c_str());

@@ -7,6 +7,7 @@
 #include "../common/tb_main.hpp"
 #include "tb_arithmetic.hpp"
 #include "tb_cases.hpp"
+#include "tb_compact.hpp"
 #include "tb_malformed.hpp"
 #include "tb_random.hpp"
 #include "tb_refused.hpp"
@@ -33,6 +34,7 @@ void run_everything(tally& all) {
   grouped(all);
   strings(all);
   dictionary_sizes(all);
+  compact(all);
   storage(all);
   stored_otherwise(all);
   logic(all);

@@ -104,6 +104,7 @@ struct command_builder : section_builder {
     output_record record = output_record();
     record.mode = model.states ? OUTPUT_STATES : OUTPUT_ROWS;
     record.kind = 1;
+    record.form = model.compact ? BLOCK_COMPACT : BLOCK_PLAIN;
     record.bytes_max = model.bytes_max;
     record.rows_max = model.states ? ~static_cast<uint64_t>(0) : model.rows_max;
     records(SECTION_OUTPUT, std::vector<output_record>(1, record));

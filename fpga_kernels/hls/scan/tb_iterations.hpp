@@ -42,7 +42,7 @@ inline void check_iterations(tally& all, const std::string& name, const scan_mod
     test_memories memories = fresh;
     call_kernel(memories, mode);
     all.runs++;
-    const parsed_result result = check_frame(memories, widths_of(model));
+    const parsed_result result = check_frame(memories, widths_of(model), model.compact);
     const uint64_t counted = counter(result.header);
     if (result.error.empty() && result.header.status == STATUS_OK && counted == expected) continue;
     all.fail("iterations of " + name + " (" + name_of(mode) + ")",
@@ -60,6 +60,7 @@ inline uint64_t aggregate_iterations(const result_record& header) {
   return header.aggregate_iterations;
 }
 inline uint64_t write_iterations(const result_record& header) { return header.write_iterations; }
+inline uint64_t payload_bytes(const result_record& header) { return header.payload_bytes; }
 inline uint64_t decode_iterations(const result_record& header) {
   return header.decode_iterations_lane_max;
 }
@@ -247,7 +248,50 @@ inline void iterations_of_keys(tally& all) {
   check_iterations(all, "a key filter beside a division", model, filter_iterations, 16 * 64 + 8);
 }
 
+/// Of compact blocks: rows put into them, the block's header, and of each column its record, and
+/// what is packed: two narrow numbers per iteration.
+inline void iterations_of_compact_blocks(tally& all) {
+  scan_model model = make_iteration_model();
+  model.states = false;
+  model.compact = true;
+  model.row_columns = {{column_at(0), WIDTH_W64}, {column_at(0), WIDTH_W128}};
+  check_iterations(all, "compact columns", model, write_iterations, 128 + 2 + 2 * (2 + 64));
+  // 7 bits a row.
+  check_iterations(all, "compact columns' bytes", model, payload_bytes, 16 + 2 * (16 + 112));
+  model.columns[0].cells[5].number = static_cast<int64_t>(1) << 40;
+  check_iterations(all, "a wide compact column", model, write_iterations, 128 + 2 + 2 * (2 + 128));
+  check_iterations(all, "a wide compact column's bytes", model, payload_bytes,
+                   16 + 2 * (16 + 128 * 41 / 8));
+  for (cell& value : model.columns[0].cells) value.number = -7;
+  check_iterations(all, "an equal column", model, write_iterations, 128 + 2 + 2 * 2);
+  check_iterations(all, "an equal column's bytes", model, payload_bytes, 16 + 2 * 16);
+  // Validity has 2 words, and a row is null.
+  model.columns[0].nullable = true;
+  model.columns[0].cells[3].null = true;
+  check_iterations(all, "an equal column with a null", model, write_iterations,
+                   128 + 2 + 2 * (2 + 2));
+  model.columns[0] = make_iteration_column(ITERATION_ROWS, 1, layout::dictionary);
+  model.columns[0].physical_type = PHYSICAL_BYTE_ARRAY;
+  for (uint64_t row = 0; row < ITERATION_ROWS; row++) {
+    model.columns[0].cells[row].text = row % 2 == 0 ? "AIR" : "MAIL";
+  }
+  model.row_columns = {{column_at(0), WIDTH_BYTES}};
+  // A table to clear, a row per iteration to number strings, two lengths, and 8 words of each new
+  // string.
+  check_iterations(all, "coded strings", model, write_iterations,
+                   1024 + 128 + 2 + (2 + 128 + 64 + 2 + 2 * 8));
+  // A bit a row, two lengths of 3 bits, and 7 bytes.
+  check_iterations(all, "coded strings' bytes", model, payload_bytes, 16 + 16 + 16 + 8 + 8);
+  // Plain pages have no codes: differences of a bit from 3 bytes, and the strings.
+  model.columns[0].style.values = layout::plain;
+  check_iterations(all, "strings without codes", model, write_iterations,
+                   1024 + 128 + 2 + (2 + 64 + 128 * 8));
+  check_iterations(all, "strings without codes' bytes", model, payload_bytes,
+                   16 + 16 + 16 + 64 * 7);
+}
+
 inline void iterations(tally& all) {
+  iterations_of_compact_blocks(all);
   iterations_of_keys(all);
   iterations_of_programs(all);
   iterations_of_output(all);

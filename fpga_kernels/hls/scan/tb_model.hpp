@@ -55,6 +55,8 @@ struct chunk_style {
   uint32_t miniblock_values = 32;
   /// Of layout::dictionary_then_plain: the row whose page is the first plain one.
   uint64_t plain_from = 0;
+  /// The page, counted from 1, that is plain among those with indexes; 0 for none.
+  uint64_t plain_page = 0;
   /// Rows of a page, 0 for one page.
   uint64_t page_rows = 0;
   packing snappy = packing::greedy;
@@ -149,6 +151,8 @@ struct scan_model {
   std::vector<slot_model> slots;
   std::vector<row_column> row_columns;
   top_model top;
+  /// Whether compact blocks are wanted.
+  bool compact = false;
   uint64_t rows_max = ~static_cast<uint64_t>(0);
   uint64_t bytes_max = 1 << 22;
   uint64_t steps_max = 50000000;

@@ -356,11 +356,13 @@ struct chunk_writer {
       put_page({PAGE_INDEX, 0, 0, 0, 0}, bytes_t(), bytes_t(random.below(40), 0xee));
     }
     uint64_t begin = 0;
+    uint64_t page = 1;
     while (begin < rows) {
       uint64_t end = std::min(begin + page_rows, rows);
       if (begin < indexed) end = std::min(end, indexed);
-      put_data(begin, end, begin < indexed);
+      put_data(begin, end, begin < indexed && page != style.plain_page);
       begin = end;
+      page++;
     }
   }
 };

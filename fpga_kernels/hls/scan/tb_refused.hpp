@@ -141,6 +141,20 @@ struct refusals {
     if (statuses[STATUS_MALFORMED] != 1) all.fail("states with a limit", "are taken");
   }
 
+  void forms() {
+    scan_model wrong = good;
+    wrong.compact = true;
+    expect("compact states", wrong, STATUS_MALFORMED);
+    wrong.states = false;
+    expect("compact rows", wrong, STATUS_OK);
+    test_memories memories = bind_model(wrong, chunks);
+    memories.command[find_section(memories, SECTION_OUTPUT) / 8] += static_cast<uint64_t>(1) << 32;
+    sign_command(memories.command);
+    uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+    run_damaged(all, "an unknown form", memories, wrong, depth_mode::roomy, statuses);
+    if (statuses[STATUS_UNSUPPORTED] != 1) all.fail("an unknown form", "is taken");
+  }
+
   void tops() {
     malformed_top("a top of too many", column_at(0), TOP_MAX + 1);
     malformed_top("a top of strings", column_at(1), 1);
@@ -238,6 +252,7 @@ inline void refused(tally& all) {
   of.slots();
   of.keys();
   of.limits();
+  of.forms();
   of.tops();
   of.key_filters();
   of.readings();

@@ -49,8 +49,8 @@ inline std::vector<uint8_t> widths_of(const scan_model& model) {
 
 /// Checks what holds for every run, whatever the command; gives the result as far as it can be
 /// read.
-inline parsed_result check_frame(const test_memories& memories,
-                                 const std::vector<uint8_t>& widths) {
+inline parsed_result check_frame(const test_memories& memories, const std::vector<uint8_t>& widths,
+                                 bool is_compact) {
   result_reader reader(memories.output);
   const char* stuck = nearscan_portable::last_stuck();
   if (stuck[0] != '\0') {
@@ -58,7 +58,7 @@ inline parsed_result check_frame(const test_memories& memories,
     return reader.result;
   }
   if (reader.read_header() && reader.result.header.status == STATUS_OK) {
-    reader.read_blocks(widths);
+    reader.read_blocks(widths, is_compact);
   }
   for (uint64_t i = 0; i < GUARD_WORDS; i++) {
     if (memories.output[memories.output.size() - 1 - i] != UNTOUCHED) {
@@ -117,8 +117,8 @@ inline void call_kernel(test_memories& memories, depth_mode mode) {
 
 /// Runs a model in every depth mode. `statuses` replaces what the golden model allows, if not
 /// empty.
-inline void run_model(tally& all, const std::string& name, const scan_model& model,
-                      const std::vector<uint32_t>& statuses = std::vector<uint32_t>()) {
+inline void run_form(tally& all, const std::string& name, const scan_model& model,
+                     const std::vector<uint32_t>& statuses) {
   std::vector<written_chunk> chunks;
   for (const column_model& column : model.columns) chunks.push_back(write_chunk(column));
   expectation expected = evaluate_model(model, chunks);
@@ -130,7 +130,7 @@ inline void run_model(tally& all, const std::string& name, const scan_model& mod
     const std::string where = name + " (" + name_of(mode) + ")";
     call_kernel(memories, mode);
     all.runs++;
-    parsed_result result = check_frame(memories, widths_of(model));
+    parsed_result result = check_frame(memories, widths_of(model), model.compact);
     if (!result.error.empty()) {
       all.fail(where, result.error);
       continue;
@@ -159,6 +159,16 @@ inline void run_model(tally& all, const std::string& name, const scan_model& mod
     }
     all.answered++;
   }
+}
+
+/// Runs a model in every depth mode; one that returns rows in compact blocks too.
+inline void run_model(tally& all, const std::string& name, const scan_model& model,
+                      const std::vector<uint32_t>& statuses = std::vector<uint32_t>()) {
+  run_form(all, name, model, statuses);
+  if (model.states || model.compact) return;
+  scan_model compact = model;
+  compact.compact = true;
+  run_form(all, name + ", compact", compact, statuses);
 }
 
 }  // namespace nearscan_tb

@@ -211,13 +211,39 @@ struct words_token {
 
 static constexpr int STRING_LENGTH_BITS = 24;
 
+/// Where compact rows are wanted, the reference to a string of a dictionary names its entry too:
+/// the length, 27 bits of the first word, 12 bits of the entry, and a bit that says so.
+static constexpr int CODED_WORD_BITS = 27;
+static constexpr int CODED_ENTRY_SHIFT = STRING_LENGTH_BITS + CODED_WORD_BITS;
+static constexpr int CODED_SHIFT = 63;
+static_assert(CODED_STRINGS_MAX <= 1u << (CODED_SHIFT - CODED_ENTRY_SHIFT), "bits of an entry");
+
 /// Bytes of the string that a reference stands for.
 inline uint64_t reference_length(uint64_t reference) {
   return reference & ((1u << STRING_LENGTH_BITS) - 1);
 }
 
+/// Whether it names an entry of a dictionary.
+inline bool is_coded(uint64_t reference) { return (reference >> CODED_SHIFT) != 0; }
+
+/// That entry.
+inline uint32_t coded_entry(uint64_t reference) {
+  return static_cast<uint32_t>(reference >> CODED_ENTRY_SHIFT) & (CODED_STRINGS_MAX - 1);
+}
+
 /// Its first word in scratch.
-inline uint64_t reference_word(uint64_t reference) { return reference >> STRING_LENGTH_BITS; }
+inline uint64_t reference_word(uint64_t reference) {
+  const uint64_t word = reference >> STRING_LENGTH_BITS;
+  return is_coded(reference) ? word & ((1u << CODED_WORD_BITS) - 1) : word;
+}
+
+/// The same reference with the entry of a dictionary, if the string lies where it can name one.
+inline int64_t coded_reference(int64_t plain, uint32_t entry) {
+  const uint64_t reference = static_cast<uint64_t>(plain);
+  if ((reference >> CODED_ENTRY_SHIFT) != 0) return plain;
+  return static_cast<int64_t>(reference | static_cast<uint64_t>(entry) << CODED_ENTRY_SHIFT |
+                              static_cast<uint64_t>(1) << CODED_SHIFT);
+}
 
 /// The work of a stage, and its end; each adds to the report of the stage before it. The loops that
 /// are counted begin an iteration each cycle.

@@ -2,74 +2,9 @@
 // Packs kept rows into blocks of columns and writes them, the header last.
 #pragma once
 
-#include "../common/packing.hpp"
-#include "program.hpp"
+#include "compact.hpp"
 
 namespace nearscan {
-
-/// A block while it fills.
-struct block_buffer {
-  static constexpr uint32_t ROWS_MAX = BLOCK_ROWS_MAX;
-  i128 value[SLOTS][ROWS_MAX];
-  uint64_t valid[SLOTS][ROWS_MAX / 64];
-  uint32_t rows;
-
-  static uint64_t string_length(i128 value) {
-    return reference_length(static_cast<uint64_t>(value));
-  }
-};
-
-inline void clear_block(block_buffer& block) {
-  block.rows = 0;
-CLEAR_COLUMNS:
-  for (int column = 0; column < SLOTS; column++) {
-  CLEAR_VALID:
-    for (uint32_t word = 0; word < block_buffer::ROWS_MAX / 64; word++) {
-#pragma HLS PIPELINE II = 1
-      block.valid[column][word] = 0;
-    }
-  }
-}
-
-/// A line of eight words.
-inline line_t line_of(const uint64_t words[LINE_WORDS]) {
-  line_t line = line_t();
-LINE_OF_WORDS:
-  for (uint32_t word = 0; word < LINE_WORDS; word++) {
-#pragma HLS UNROLL
-    set_line_word(line, word, words[word]);
-  }
-  return line;
-}
-
-/// Words one after the other into the lines of the output, with their checksum.
-struct payload_writer {
-  line_t line;
-  uint64_t at;
-  /// Iterations of all loops of the stage, which follow each other.
-  uint64_t iterations;
-  uint32_t checksum;
-
-  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {}
-
-  void put(result_stream& out, uint64_t word) {
-    set_line_word(line, at % LINE_WORDS, word);
-    at++;
-    checksum = crc32c_word(checksum, word);
-    if (at % LINE_WORDS == 0) {
-      out.write(result_token{line, ~static_cast<uint64_t>(0), at / LINE_WORDS - 1, false});
-    }
-  }
-
-  /// Sends the words of the last line, if it is not whole.
-  void flush(result_stream& out) {
-    const uint32_t bytes = static_cast<uint32_t>(at % LINE_WORDS * 8);
-    if (bytes != 0) {
-      out.write(
-          result_token{line, low_bits(~static_cast<uint64_t>(0), bytes), at / LINE_WORDS, false});
-    }
-  }
-};
 
 /// Bytes of all strings of a column of the block.
 inline uint64_t string_bytes(const block_buffer& block, int column) {
@@ -95,91 +30,9 @@ COLUMN_BYTES_SUM:
   return total;
 }
 
-/// Walks over the strings of a column, a line of scratch at a time.
-struct string_walk {
-  uint32_t row;
-  uint64_t done;
-
-  string_walk() : row(0), done(0) {}
-
-  /// Finds the next piece; false behind the last.
-  bool next(const block_buffer& block, int column, uint64_t* at, uint32_t* bytes) {
-  EMPTY_STRINGS:
-    while (row < block.rows && done == block_buffer::string_length(block.value[column][row])) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
-      row++;
-      done = 0;
-    }
-    if (row == block.rows) return false;
-    const uint64_t left = block_buffer::string_length(block.value[column][row]) - done;
-    *at = reference_word(static_cast<uint64_t>(block.value[column][row])) + done / 8;
-    *bytes = left < 8 * LINE_WORDS ? static_cast<uint32_t>(left) : 8 * LINE_WORDS;
-    done += *bytes;
-    return true;
-  }
-};
-
-/// Fetches the strings of a column from scratch and packs them. Gives the words read.
-///
-/// Requests run ahead of the answers, so that the way to device memory and back is paid once; none
-/// waits for room while an answer is due.
-inline uint64_t write_strings(const block_buffer& block, int column, scratch_stream& requests,
-                              string_stream& strings, payload_writer& writer, result_stream& out) {
-  string_walk asked;
-  string_walk written;
-  scratch_token request = scratch_token();
-  request.kind = SCRATCH_READ;
-  uint32_t bytes = 0;
-  bool more = asked.next(block, column, &request.at, &bytes);
-  byte_packer packer;
-  uint64_t words_read = 0;
-  uint32_t due = 0;
-PIECES:
-  while (more || due > 0) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 262144
-    if (more && (due == 0 || !requests.full())) {
-      request.count = static_cast<uint8_t>((bytes + 7) / 8);
-      requests.write(request);
-      due++;
-      more = asked.next(block, column, &request.at, &bytes);
-      if (more && due < static_cast<uint32_t>(SCRATCH_DEPTH)) continue;
-    }
-    uint64_t at;
-    uint32_t left = 0;
-    written.next(block, column, &at, &left);
-    const words_token piece = strings.read();
-    due--;
-    writer.iterations += LINE_WORDS;
-  PIECE_WORDS:
-    for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS PIPELINE II = 1
-      const uint32_t some = left < 8 ? left : 8;
-      packer.put<result_stream&>(low_bits(piece.word[i], 8 * some), some, writer, out);
-      left -= some;
-      words_read += some != 0 ? 1 : 0;
-    }
-  }
-  packer.finish<result_stream&>(writer, out);
-  return words_read;
-}
-
-/// The counts of the writing stage.
-struct write_counters {
-  uint64_t rows_out;
-  uint64_t string_words;
-  uint64_t blocks;
-};
-
-/// Writes the block and clears it; false when there is no room.
-inline bool flush_block(const write_plan& plan, block_buffer& block, scratch_stream& requests,
-                        string_stream& strings, payload_writer& writer, result_stream& out,
-                        write_counters& counters) {
-  if (block.rows == 0) return true;
-  const uint64_t bytes = block_bytes(plan, block);
-  // A block's size and its ends of strings are 32 bits wide.
-  if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) return false;
-  block_header header = {block.rows, static_cast<uint32_t>(bytes), 0};
+/// Writes the header of a block.
+inline void write_block_header(const block_header& header, payload_writer& writer,
+                               result_stream& out) {
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);
 HEADER_WORDS:
@@ -188,6 +41,17 @@ HEADER_WORDS:
     writer.put(out, words[word]);
   }
   writer.iterations += BLOCK_HEADER_BYTES / 8;
+}
+
+/// Writes a plain block; false when there is no room.
+inline bool write_plain_block(const write_plan& plan, const block_buffer& block,
+                              scratch_stream& requests, string_stream& strings,
+                              payload_writer& writer, result_stream& out,
+                              write_counters& counters) {
+  const uint64_t bytes = block_bytes(plan, block);
+  // A block's size and its ends of strings are 32 bits wide.
+  if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) return false;
+  write_block_header({block.rows, static_cast<uint32_t>(bytes), BLOCK_PLAIN}, writer, out);
 COLUMNS:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
@@ -204,9 +68,54 @@ COLUMNS:
     if (plan.width[column] == WIDTH_BYTES) {
       // Their lengths were added up before.
       writer.iterations += block.rows;
-      counters.string_words += write_strings(block, column, requests, strings, writer, out);
+      counters.string_words +=
+          write_strings(row_strings(block, column), requests, strings, writer, out);
     }
   }
+  return true;
+}
+
+/// Writes a compact block; false when there is no room, for it or for what it expands to.
+inline bool write_compact_block(const write_plan& plan, block_buffer& block,
+                                column_facts facts[SLOTS], code_tables& codes,
+                                scratch_stream& requests, string_stream& strings,
+                                payload_writer& writer, result_stream& out,
+                                write_counters& counters) {
+#pragma HLS ARRAY_PARTITION variable = facts complete
+  compact_shape shape;
+  shape_block(plan, block, facts, codes, writer, shape);
+  counters.plain_bytes += shape.plain_bytes;
+  // As above; the room is also that of the expanded rows.
+  if (shape.plain_bytes > 0xffffffffu || shape.bytes > 0xffffffffu ||
+      counters.plain_bytes > plan.bytes_max - RESULT_RECORD_BYTES ||
+      shape.bytes > plan.bytes_max - writer.at * 8) {
+    return false;
+  }
+  write_block_header({block.rows, static_cast<uint32_t>(shape.bytes), BLOCK_COMPACT}, writer, out);
+COMPACT_COLUMNS:
+  for (uint32_t column = 0; column < plan.column_count; column++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
+    write_compact_column(plan, block, column, shape.column[column], codes, requests, strings,
+                         writer, out, counters);
+  }
+CLEAR_FACTS:
+  for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
+#pragma HLS UNROLL
+    clear_facts(facts[column]);
+  }
+  return true;
+}
+
+/// Writes the block and clears it; false when there is no room.
+inline bool flush_block(const write_plan& plan, block_buffer& block, column_facts facts[SLOTS],
+                        code_tables& codes, scratch_stream& requests, string_stream& strings,
+                        payload_writer& writer, result_stream& out, write_counters& counters) {
+  if (block.rows == 0) return true;
+  const bool room =
+      plan.compact
+          ? write_compact_block(plan, block, facts, codes, requests, strings, writer, out, counters)
+          : write_plain_block(plan, block, requests, strings, writer, out, counters);
+  if (!room) return false;
   counters.blocks++;
   counters.rows_out += block.rows;
   clear_block(block);
@@ -222,7 +131,9 @@ inline i128 number_at(const write_plan& plan, const number_token& numbers, int r
 
 /// Puts one kept row of all columns into the block.
 inline void put_row(const write_plan& plan, const row_token& rows,
-                    const number_token numbers[SLOTS], int row, block_buffer& block) {
+                    const number_token numbers[SLOTS], int row, block_buffer& block,
+                    column_facts facts[SLOTS]) {
+#pragma HLS ARRAY_PARTITION variable = facts complete
 PUT_COLUMNS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
@@ -231,6 +142,9 @@ PUT_COLUMNS:
       block.value[column][block.rows] =
           valid != 0 ? number_at(plan, numbers[column], row) : static_cast<i128>(0);
       block.valid[column][block.rows / 64] |= valid << (block.rows % 64);
+      if (plan.compact) {
+        note_value(plan.width[column], valid != 0, numbers[column].row[row], facts[column]);
+      }
     }
   }
   block.rows++;
@@ -293,11 +207,29 @@ inline void write_result(const write_plan& plan, row_stream& rows_in, number_str
                          result_stream& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
+  column_facts facts[SLOTS];
+#pragma HLS ARRAY_PARTITION variable = facts complete
+  code_tables codes;
+#pragma HLS BIND_STORAGE variable = codes.word type = ram_2p impl = bram
+#pragma HLS BIND_STORAGE variable = codes.new_row type = ram_2p impl = bram
+#pragma HLS ARRAY_PARTITION variable = codes.known complete
+#pragma HLS ARRAY_PARTITION variable = codes.new_strings complete
+#pragma HLS ARRAY_PARTITION variable = codes.new_greatest complete
+#pragma HLS ARRAY_PARTITION variable = codes.new_bytes complete
   number_token row_words[SLOTS];
   payload_writer writer;
   write_counters counters = write_counters();
   bool room = true;
   clear_block(block);
+  if (plan.compact) {
+    writer.iterations += clear_tables(plan.tables, codes);
+  FIRST_FACTS:
+    for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
+#pragma HLS UNROLL
+      clear_facts(facts[column]);
+      facts[column].coded = true;
+    }
+  }
 WORDS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
@@ -313,15 +245,15 @@ WORDS:
     for (int row = 0; row < ROWS; row++) {
       const bool wanted = counters.rows_out + block.rows < plan.rows_max;
       if (((rows.keep >> row) & 1) == 0 || !room || !wanted) continue;
-      put_row(plan, rows, row_words, row, block);
+      put_row(plan, rows, row_words, row, block, facts);
       if (block.rows == block_buffer::ROWS_MAX) {
-        room = flush_block(plan, block, requests, strings, writer, out, counters);
+        room = flush_block(plan, block, facts, codes, requests, strings, writer, out, counters);
       }
     }
   }
   report own = reports_in.read();
   if (own.status == STATUS_OK && room) {
-    room = flush_block(plan, block, requests, strings, writer, out, counters);
+    room = flush_block(plan, block, facts, codes, requests, strings, writer, out, counters);
   }
   writer.flush(out);
   if (!room) fail(own, STATUS_OUTPUT_FULL);

@@ -59,7 +59,7 @@ extern "C" uint32_t ns_model_record_bytes(uint32_t index) {
       sizeof(reading_record),       sizeof(top_record),        sizeof(merge_record),
       sizeof(sort_key_record),      sizeof(merge_part_record), sizeof(key_filter_record),
       sizeof(output_record),        sizeof(output_column_record), sizeof(result_record),
-      sizeof(block_header),
+      sizeof(block_header),         sizeof(compact_column_record),
   };
   return index < sizeof(sizes) / sizeof(sizes[0]) ? sizes[index] : 0;
 }

@@ -3,14 +3,16 @@
 //! values.
 //!
 //! It takes rows in batches of any size and cuts them into blocks. Values are copied once, from
-//! their slices to their place in a pending column; a full block is moved to the payload.
+//! their slices to their place in a pending column; a full block is moved to the payload, or packed
+//! into it.
 
 use crate::{
+    compact::{ColumnPacker, PlainColumn},
     error::Error,
     layout::{BLOCK_HEADER_BYTES, BlockHeader, RESULT_HEADER_BYTES, Record},
     limits,
     result::ResultHeader,
-    types::Width,
+    types::{BlockForm, Width},
 };
 
 /// Bytes of strings in one column of a block, above which the block ends early: ends are 32 bits
@@ -55,6 +57,9 @@ pub struct ColumnarWriter {
     pending_rows: usize,
     /// Room for the header, then whole blocks.
     out: Vec<u8>,
+    /// Bytes that `out` would have if it were plain.
+    plain_bytes: usize,
+    form: BlockForm,
     rows_out: u64,
     blocks: u64,
 }
@@ -67,30 +72,37 @@ struct Pending {
     /// Values, or ends of strings.
     values: Vec<u8>,
     strings: Vec<u8>,
+    /// Of compact blocks.
+    packer: ColumnPacker,
 }
 
 impl ColumnarWriter {
-    /// A writer of rows with these widths.
-    pub fn new(widths: &[Width]) -> Self {
+    /// A writer of rows with these widths, in blocks of this form.
+    pub fn new(widths: &[Width], form: BlockForm) -> Self {
         let pending = |width: &Width| Pending {
             width: *width,
             validity: Vec::new(),
             values: Vec::new(),
             strings: Vec::new(),
+            packer: ColumnPacker::new(),
         };
         Self {
             columns: widths.iter().map(pending).collect(),
             pending_rows: 0,
             out: vec![0; RESULT_HEADER_BYTES as usize],
+            plain_bytes: RESULT_HEADER_BYTES as usize,
+            form,
             rows_out: 0,
             blocks: 0,
         }
     }
 
-    /// Bytes of the result so far, the header included.
+    /// Bytes of the result so far, the header included; of a compact one those that it expands to,
+    /// or its own if these are more. They are what has to fit in the room that a command gives.
     pub fn bytes(&self) -> u64 {
-        let pending = self.columns.iter().map(|column| column.bytes()).sum::<usize>();
-        (self.out.len() + pending) as u64
+        let header = if self.pending_rows > 0 { BLOCK_HEADER_BYTES as usize } else { 0 };
+        let pending = header + self.columns.iter().map(Pending::plain_bytes).sum::<usize>();
+        (self.out.len().max(self.plain_bytes) + pending) as u64
     }
 
     /// Adds `rows` rows.
@@ -150,14 +162,19 @@ impl ColumnarWriter {
         }
         let start = self.out.len();
         self.out.resize(start + BLOCK_HEADER_BYTES as usize, 0);
+        self.plain_bytes += BLOCK_HEADER_BYTES as usize;
         for column in &mut self.columns {
-            column.flush(&mut self.out);
+            self.plain_bytes += column.plain_bytes();
+            match self.form {
+                BlockForm::Plain => column.flush(&mut self.out),
+                BlockForm::Compact => column.flush_packed(&mut self.out),
+            }
         }
         let mut header = Vec::with_capacity(BLOCK_HEADER_BYTES as usize);
         BlockHeader {
             rows: u32::try_from(self.pending_rows).unwrap_or(u32::MAX),
             bytes: u32::try_from(self.out.len() - start).unwrap_or(u32::MAX),
-            reserved: 0,
+            form: self.form.code().into(),
         }
         .encode(&mut header);
         self.out[start..start + header.len()].copy_from_slice(&header);
@@ -205,8 +222,11 @@ impl CellColumn<'_> {
 struct OutOfRange;
 
 impl Pending {
-    fn bytes(&self) -> usize {
-        self.validity.len() / 8 + self.values.len() + self.strings.len()
+    /// Bytes that [`Self::flush`] appends.
+    fn plain_bytes(&self) -> usize {
+        let parts = [self.values.len(), self.strings.len()];
+        let validity = self.validity.len().div_ceil(64) * 8;
+        validity + parts.into_iter().map(|part| part.next_multiple_of(8)).sum::<usize>()
     }
 
     fn append(
@@ -343,6 +363,20 @@ impl Pending {
         out.resize(out.len().next_multiple_of(8), 0);
         out.append(&mut self.strings);
         out.resize(out.len().next_multiple_of(8), 0);
+    }
+
+    /// Packs everything into `out`, each part padded to 8 bytes.
+    fn flush_packed(&mut self, out: &mut Vec<u8>) {
+        let column = PlainColumn {
+            width: self.width,
+            validity: &self.validity,
+            values: &self.values,
+            strings: &self.strings,
+        };
+        self.packer.write(&column, out);
+        self.validity.clear();
+        self.values.clear();
+        self.strings.clear();
     }
 }
 

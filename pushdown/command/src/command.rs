@@ -3,7 +3,7 @@
 
 use crate::{
     error::Error,
-    fragment::Fragment,
+    fragment::{Fragment, Output},
     frame::{self, envelope_of},
     input::OutputRef,
     key_filter,
@@ -11,7 +11,7 @@ use crate::{
     limits,
     reference::{output_record, read_inputs, read_output, write_inputs, write_output},
     requests::MediaPlan,
-    types::{Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind},
+    types::{BlockForm, Codec, Encodings, PhysicalType, ReadAs, Reading, ValueKind},
     unit::{Chunk, Unit},
     wire::{SectionReader, SectionWriter, mode_of, read_fragment, write_fragment},
 };
@@ -29,10 +29,13 @@ pub struct Command {
     pub unit: Unit,
     /// The destination of the result.
     pub output: OutputRef,
+    /// The form that blocks of the result may have: [`BlockForm::Compact`] allows both. Only rows
+    /// that go to the host may be compact.
+    pub form: BlockForm,
 }
 
 impl Command {
-    /// Binds `fragment` to `unit`; the result goes to the host, with room for
+    /// Binds `fragment` to `unit`; the result goes to the host in plain blocks, with room for
     /// [`Unit::output_bytes`].
     ///
     /// # Errors
@@ -41,7 +44,17 @@ impl Command {
         fragment.check()?;
         unit.check(fragment)?;
         let output = OutputRef::HostBuffer { bytes_max: unit.output_bytes(fragment) };
-        Ok(Self { envelope, fragment: fragment.clone(), unit, output })
+        let form = BlockForm::Plain;
+        Ok(Self { envelope, fragment: fragment.clone(), unit, output, form })
+    }
+
+    /// The same with compact blocks allowed, if it returns rows: states are plain.
+    #[must_use]
+    pub fn compact(self) -> Self {
+        match self.fragment.output {
+            Output::Rows { .. } => Self { form: BlockForm::Compact, ..self },
+            Output::States { .. } => self,
+        }
     }
 
     /// Bytes of device memory beside input and output.
@@ -71,7 +84,7 @@ impl Command {
         self.write_columns(&mut sections);
         write_fragment(&self.fragment, &mut sections);
         let (mode, rows_max) = mode_of(&self.fragment.output);
-        write_output(&self.output, mode, rows_max, &mut sections);
+        write_output(&self.output, mode, rows_max, self.form, &mut sections);
         let work = frame::Work {
             opcode: opcode::SCAN,
             hash: self.fragment.hash(),
@@ -93,11 +106,11 @@ impl Command {
                 let position = |test: &crate::StringTest| usize::from(test.column) == index;
                 let first = tests().position(position).unwrap_or(0);
                 let codes = match &self.fragment.output {
-                    crate::Output::States { keys, .. } => {
+                    Output::States { keys, .. } => {
                         let coded = keys.iter().filter_map(crate::Key::code_column);
                         coded.into_iter().any(|column| usize::from(column) == index)
                     }
-                    crate::Output::Rows { .. } => false,
+                    Output::Rows { .. } => false,
                 };
                 let shown = column.kind == ValueKind::Bytes && self.fragment.shows_bytes_of(index);
                 ColumnRecord {
@@ -166,8 +179,12 @@ impl Command {
         let bits = fragment.key_bits_bytes().next_multiple_of(line);
         let bits = usize::try_from(bits).unwrap_or(usize::MAX);
         let rest = behind.get(bits..).unwrap_or_default();
+        let form = BlockForm::from_code(output.form)?;
+        if form == BlockForm::Compact && matches!(fragment.output, Output::States { .. }) {
+            return Err(Error::Inconsistent { what: "states are not compact" });
+        }
         let envelope = envelope_of(&header);
-        Ok((Self { envelope, fragment, unit, output: read_output(&output)? }, rest))
+        Ok((Self { envelope, fragment, unit, output: read_output(&output)?, form }, rest))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     layout::{self, Layout, operand, output_mode, section, sort, top, uses},
     limits,
     program::Op,
-    types::{Codec, Encoding, PhysicalType, ReadAs, ValueKind, Width},
+    types::{BlockForm, Codec, Encoding, Packing, PhysicalType, ReadAs, ValueKind, Width},
 };
 
 /// The text of `fpga_kernels/hls/command_format.hpp`.
@@ -59,6 +59,7 @@ fn constants(out: &mut String) {
     constant("uint16_t", "SORT_DESCENDING", sort::DESCENDING.into());
     constant("uint16_t", "SORT_NULLS_FIRST", sort::NULLS_FIRST.into());
     constant("uint16_t", "MERGE_DISTINCT", layout::merge::DISTINCT.into());
+    constant("uint8_t", "COMPACT_NULLS", layout::compact::NULLS.into());
     constant("uint8_t", "PATTERN_ANY", crate::pattern::ANY.into());
     constant("uint8_t", "PATTERN_ONE", crate::pattern::ONE.into());
     constant("uint16_t", "OPERAND_COLUMN", operand::COLUMN.into());
@@ -115,6 +116,7 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("GROUPS_MAX", limits::GROUPS_MAX as u64),
     ("OUTPUT_COLUMNS_MAX", limits::OUTPUT_COLUMNS_MAX as u64),
     ("BLOCK_ROWS_MAX", limits::BLOCK_ROWS_MAX as u64),
+    ("CODED_STRINGS_MAX", limits::CODED_STRINGS_MAX as u64),
     ("ROWS_PER_WORD", limits::ROWS_PER_WORD as u64),
     ("UNIT_ROWS_MAX", limits::UNIT_ROWS_MAX),
     ("CHUNK_BYTES_MAX", limits::CHUNK_BYTES_MAX),
@@ -163,6 +165,8 @@ fn enums(out: &mut String) {
     emit!("TEST", TestOp, "uint16_t");
     emit!("FUNCTION", Function, "uint8_t");
     emit!("KEY_SET", KeySetKind, "uint16_t");
+    emit!("BLOCK", BlockForm, "uint32_t");
+    emit!("PACKING", Packing, "uint8_t");
 }
 
 fn structure(out: &mut String, record: &Layout) {
@@ -189,7 +193,7 @@ fn structure(out: &mut String, record: &Layout) {
         );
     }
     loader(out, record, &name);
-    if record.name == "ResultRecord" || record.name == "BlockHeader" {
+    if ["ResultRecord", "BlockHeader", "CompactColumnRecord"].contains(&record.name) {
         storer(out, record, &name);
     }
 }

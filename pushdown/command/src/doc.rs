@@ -23,7 +23,10 @@ use crate::{
     key_filter::KeySetKind,
     layout::{self, HEADER_BYTES, Layout, Record, SECTION_BYTES, SectionEntry, section},
     program::{Op, Operand, Program, Step},
-    types::{Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width},
+    types::{
+        BlockForm, Codec, Encoding, Encodings, Packing, PhysicalType, ReadAs, Reading, ValueKind,
+        Width,
+    },
     unit::{Chunk, Unit},
 };
 
@@ -173,6 +176,8 @@ const ENUMS: &[EnumTable] = &[
     ("TestOp", || variants(TestOp::ALL, TestOp::DOCS)),
     ("Function", || variants(Function::ALL, Function::DOCS)),
     ("KeySetKind", || variants(KeySetKind::ALL, KeySetKind::DOCS)),
+    ("BlockForm", || variants(BlockForm::ALL, BlockForm::DOCS)),
+    ("Packing", || variants(Packing::ALL, Packing::DOCS)),
 ];
 
 /// A variant that has a number on the wire.
@@ -200,7 +205,9 @@ coded!(
     Op,
     TestOp,
     Function,
-    KeySetKind
+    KeySetKind,
+    BlockForm,
+    Packing
 );
 
 fn variants<T: Coded>(all: &[(T, &str)], docs: &[&str]) -> String {

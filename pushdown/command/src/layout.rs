@@ -19,8 +19,11 @@
 
 mod numbers;
 
-pub use numbers::{merge, opcode, operand, output_mode, section, sort, top, uses};
-pub use result::{BLOCK_HEADER_BYTES, BlockHeader, RESULT_HEADER_BYTES, ResultRecord};
+pub use numbers::{compact, merge, opcode, operand, output_mode, section, sort, top, uses};
+pub use result::{
+    BLOCK_HEADER_BYTES, BlockHeader, COMPACT_COLUMN_BYTES, CompactColumnRecord,
+    RESULT_HEADER_BYTES, ResultRecord,
+};
 
 /// `NSCM`, first word of a command.
 pub const COMMAND_MAGIC: u32 = u32::from_le_bytes(*b"NSCM");
@@ -475,8 +478,8 @@ record! {
         0 mode: u16,
         /// 1 host buffer, 2 device range, 3 appended to an object
         2 kind: u16,
-        /// zero
-        4 reserved0: u32,
+        /// form that blocks may have: 0 plain, 1 also compact
+        4 form: u32,
         /// lease or object
         8 handle: u64,
         /// first byte in the device range
@@ -530,4 +533,5 @@ pub const RECORDS: &[Layout] = &[
     OutputColumnRecord::LAYOUT,
     ResultRecord::LAYOUT,
     BlockHeader::LAYOUT,
+    CompactColumnRecord::LAYOUT,
 ];

@@ -57,6 +57,7 @@
 
 pub mod columnar;
 pub mod command;
+mod compact;
 pub mod cpp_header;
 pub mod doc;
 mod envelope;
@@ -96,7 +97,7 @@ pub use result::{
 };
 pub use status::Status;
 pub use types::{
-    Codec, Encoding, Encodings, PhysicalType, ReadAs, Reading, ValueKind, Width, float_at,
-    float_order, widened_float,
+    BlockForm, Codec, Encoding, Encodings, Packing, PhysicalType, ReadAs, Reading, ValueKind,
+    Width, float_at, float_order, widened_float,
 };
 pub use unit::{Chunk, Unit};

@@ -88,6 +88,10 @@ pub const OUTPUT_COLUMNS_MAX: u32 = KEYS_MAX + AGGREGATES_MAX;
 /// Rows of an output block: 1024 rows x 20 columns x 16 B = 320 KiB, 10 URAM.
 pub const BLOCK_ROWS_MAX: u32 = 1024;
 
+/// Strings of one column that codes of a compact result refer to: all entries of a dictionary that
+/// is on chip.
+pub const CODED_STRINGS_MAX: u32 = DICTIONARY_ENTRIES_ON_CHIP;
+
 /// Rows decoded, tested and moved together: one group of Parquet's bit-packing.
 pub const ROWS_PER_WORD: u32 = 8;
 

@@ -26,7 +26,7 @@ use crate::{
     parts::MergePart,
     program::{Operand, limit},
     reference::{output_record, read_inputs, read_output, write_inputs, write_output},
-    types::Width,
+    types::{BlockForm, Width},
     unit::OUTPUT_BYTES_MAX,
     wire::{SectionReader, SectionWriter},
 };
@@ -135,6 +135,9 @@ impl MergeCommand {
         if !self.scans.iter().all(gives_all) {
             return Err(Error::Inconsistent { what: "a scan that is merged gives all its rows" });
         }
+        if self.scans.iter().any(|scan| scan.form != BlockForm::Plain) {
+            return Err(Error::Inconsistent { what: "a scan that is merged gives plain blocks" });
+        }
         let widths = first.fragment.output_widths();
         if self.scans.iter().any(|scan| scan.fragment.output_widths() != widths) {
             return Err(Error::Inconsistent { what: "scans that are merged give equal columns" });
@@ -236,7 +239,7 @@ impl MergeCommand {
             ..OutputColumnRecord::default()
         };
         sections.records(section::OUTPUT_COLUMNS, self.output_widths().into_iter().map(column));
-        write_output(output, output_mode::ROWS, None, sections);
+        write_output(output, output_mode::ROWS, None, BlockForm::Plain, sections);
     }
 
     fn seal(
@@ -262,6 +265,9 @@ impl MergeCommand {
         let output = output_record(&sections)?;
         if output.mode != output_mode::ROWS || output.rows_max != u64::MAX {
             return Err(Error::Inconsistent { what: "a merge gives all rows" });
+        }
+        if BlockForm::from_code(output.form)? != BlockForm::Plain {
+            return Err(Error::Inconsistent { what: "a merge gives plain blocks" });
         }
         let command = Self {
             envelope: envelope_of(&header),

@@ -7,6 +7,7 @@ use crate::{
     layout::{ExtentRecord, InputRecord, OutputRecord, section},
     limits,
     program::limit,
+    types::BlockForm,
     wire::{SectionReader, SectionWriter, join, split},
 };
 
@@ -30,6 +31,7 @@ pub(crate) fn write_output(
     output: &OutputRef,
     mode: u16,
     rows_max: Option<u64>,
+    form: BlockForm,
     sections: &mut SectionWriter,
 ) {
     let (kind, handle, offset) = match *output {
@@ -40,6 +42,7 @@ pub(crate) fn write_output(
     let record = OutputRecord {
         mode,
         kind,
+        form: form.code(),
         handle,
         offset,
         bytes_max: output.bytes_max(),

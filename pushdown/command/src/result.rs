@@ -13,9 +13,15 @@
 //! bytes      string r is bytes[ends[r - 1] .. ends[r]]
 //! ```
 //!
+//! That is a plain block. A compact one has the same columns in fewer bits, and is expanded when it
+//! is read, so that no reader needs to know of it; a result may have blocks of both forms.
+//!
 //! [`ResultView`] checks everything before it gives out a row: lengths, counts and both checksums.
 
+use std::borrow::Cow;
+
 use crate::{
+    compact::{ColumnsReader, Expanded},
     envelope::Envelope,
     error::Error,
     layout::{
@@ -24,7 +30,8 @@ use crate::{
     },
     limits,
     status::Status,
-    types::Width,
+    types::{BlockForm, Width},
+    unit::OUTPUT_BYTES_MAX,
     wire::{check_version, join, read, split},
 };
 
@@ -256,20 +263,20 @@ fn in_32_bits(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// One column of a [`Block`].
-#[derive(Debug, Clone, Copy)]
+/// One column of a [`Block`]: parts of the result, or expanded ones.
+#[derive(Debug, Clone)]
 pub struct BlockColumn<'a> {
     /// Width of its values.
     pub width: Width,
     /// One bit a row, `[ceil(rows / 64) * 8]` bytes, least significant first.
-    pub validity: &'a [u8],
+    pub validity: Cow<'a, [u8]>,
     /// `[rows, width.bytes()]`; of byte strings `[rows]` u32 ends.
-    pub values: &'a [u8],
+    pub values: Cow<'a, [u8]>,
     /// The bytes of byte strings.
-    pub bytes: &'a [u8],
+    pub bytes: Cow<'a, [u8]>,
 }
 
-impl<'a> BlockColumn<'a> {
+impl BlockColumn<'_> {
     /// Whether row `row` is not null.
     pub fn is_valid(&self, row: usize) -> bool {
         self.validity.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
@@ -294,7 +301,7 @@ impl<'a> BlockColumn<'a> {
     }
 
     /// The byte string in row `row`, empty for null; `None` for numbers and after the end.
-    pub fn string(&self, row: usize) -> Option<&'a [u8]> {
+    pub fn string(&self, row: usize) -> Option<&[u8]> {
         if self.width != Width::Bytes {
             return None;
         }
@@ -327,6 +334,9 @@ pub struct ResultView<'a> {
 impl<'a> ResultView<'a> {
     /// Reads `bytes` as the result of a fragment with these output widths.
     ///
+    /// Compact blocks are expanded, to [`OUTPUT_BYTES_MAX`] bytes in all: no command asks for a
+    /// result that is larger when it is plain.
+    ///
     /// # Errors
     /// Any inconsistency: a corrupt result is detected.
     pub fn parse(bytes: &'a [u8], widths: &[Width]) -> Result<Self, Error> {
@@ -351,8 +361,9 @@ impl<'a> ResultView<'a> {
         let mut blocks = Vec::new();
         let mut rest = payload;
         let mut rows = 0;
+        let mut compact = ColumnsReader::new(widths.len(), OUTPUT_BYTES_MAX);
         while !rest.is_empty() {
-            let (block, behind) = read_block(rest, widths)?;
+            let (block, behind) = read_block(rest, widths, &mut compact)?;
             rows += u64::from(block.rows);
             blocks.push(block);
             rest = behind;
@@ -364,7 +375,11 @@ impl<'a> ResultView<'a> {
     }
 }
 
-fn read_block<'a>(bytes: &'a [u8], widths: &[Width]) -> Result<(Block<'a>, &'a [u8]), Error> {
+fn read_block<'a>(
+    bytes: &'a [u8],
+    widths: &[Width],
+    compact: &mut ColumnsReader<'a>,
+) -> Result<(Block<'a>, &'a [u8]), Error> {
     let header: BlockHeader = read(bytes, 0, "block")?;
     if header.rows == 0 || header.rows > limits::BLOCK_ROWS_MAX {
         return Err(Error::Limit {
@@ -381,35 +396,55 @@ fn read_block<'a>(bytes: &'a [u8], widths: &[Width]) -> Result<(Block<'a>, &'a [
             needed: u64::from(header.bytes.max(BLOCK_HEADER_BYTES)),
             available: bytes.len() as u64,
         })?;
-    let mut at = BLOCK_HEADER_BYTES as usize;
-    let mut take = |length: usize| {
-        let part = block.get(at..at + length).ok_or(Error::Truncated {
-            part: "block",
-            needed: (at + length) as u64,
-            available: block.len() as u64,
-        });
-        at = (at + length).next_multiple_of(8);
-        part
-    };
+    let mut rest = &block[BLOCK_HEADER_BYTES as usize..];
     let rows = header.rows as usize;
+    let form = u32::try_from(header.form).unwrap_or(u32::MAX);
+    let form = BlockForm::from_code(form)?;
     let mut columns = Vec::with_capacity(widths.len());
-    for &width in widths {
-        let validity = take(rows.div_ceil(64) * 8)?;
-        let values = take(rows * width.bytes().unwrap_or(4) as usize)?;
-        let mut column = BlockColumn { width, validity, values, bytes: &[] };
-        if width == Width::Bytes {
-            let mut ends = (0..rows).map(|row| column.end(row).unwrap_or(u32::MAX));
-            if !ends.clone().is_sorted() {
-                return Err(Error::Inconsistent { what: "the ends of byte strings decrease" });
+    for (index, &width) in widths.iter().enumerate() {
+        columns.push(match form {
+            BlockForm::Plain => read_plain(width, rows, &mut rest)?,
+            BlockForm::Compact => {
+                let Expanded { validity, values, bytes } =
+                    compact.column(index, width, rows, &mut rest)?;
+                let [validity, values, bytes] = [validity, values, bytes].map(Cow::Owned);
+                BlockColumn { width, validity, values, bytes }
             }
-            column.bytes = take(ends.next_back().unwrap_or(0) as usize)?;
-        }
-        columns.push(column);
+        });
     }
-    if at != block.len() {
+    if !rest.is_empty() {
         return Err(Error::Inconsistent { what: "a block is longer than its columns" });
     }
     Ok((Block { rows: header.rows, columns }, behind))
+}
+
+/// Reads the column at the start of `rest` and moves `rest` behind it.
+fn read_plain<'a>(
+    width: Width,
+    rows: usize,
+    rest: &mut &'a [u8],
+) -> Result<BlockColumn<'a>, Error> {
+    let mut take = |length: usize| {
+        let padded = length.next_multiple_of(8);
+        let Some((part, behind)) = rest.split_at_checked(padded) else {
+            let available = rest.len() as u64;
+            return Err(Error::Truncated { part: "block", needed: padded as u64, available });
+        };
+        *rest = behind;
+        Ok(Cow::Borrowed(&part[..length]))
+    };
+    let validity = take(rows.div_ceil(64) * 8)?;
+    let values = take(rows * width.bytes().unwrap_or(4) as usize)?;
+    let mut column = BlockColumn { width, validity, values, bytes: Cow::Borrowed(&[]) };
+    if width == Width::Bytes {
+        let mut ends = (0..rows).map(|row| column.end(row).unwrap_or(u32::MAX));
+        if !ends.clone().is_sorted() {
+            return Err(Error::Inconsistent { what: "the ends of byte strings decrease" });
+        }
+        let end = ends.next_back().unwrap_or(0);
+        column.bytes = take(end as usize)?;
+    }
+    Ok(column)
 }
 
 /// One value of a row, as [`ResultWriter`] takes it.
@@ -426,8 +461,8 @@ pub enum Value {
 /// One row, a value for each output column.
 pub type Row = Vec<Value>;
 
-/// Writes blocks row by row: the host's side of the format, for drives that are software and for
-/// tests.
+/// Writes plain blocks row by row: the host's side of the format, for drives that are software and
+/// for tests.
 #[derive(Debug)]
 pub struct ResultWriter {
     widths: Vec<Width>,
@@ -477,7 +512,7 @@ impl ResultWriter {
         BlockHeader {
             rows: u32::try_from(self.pending.len()).unwrap_or(u32::MAX),
             bytes: u32::try_from(self.payload.len() - start).unwrap_or(u32::MAX),
-            reserved: 0,
+            form: BlockForm::Plain.code().into(),
         }
         .encode(&mut header);
         self.payload[start..start + header.len()].copy_from_slice(&header);

@@ -355,6 +355,30 @@ impl Width {
     }
 }
 
+wire_enum! {
+    /// The form of the blocks of a result.
+    BlockForm: u32 ("form of blocks") {
+        /// Every value in the width of its column.
+        Plain = 0,
+        /// Differences, lengths and codes of as few bits as a block needs.
+        Compact = 1,
+    }
+}
+
+wire_enum! {
+    /// The way in which the values of a column of a compact block follow.
+    Packing: u8 ("packing") {
+        /// Numbers in the width of the column.
+        Plain = 0,
+        /// Differences of numbers from `base`.
+        Differences = 1,
+        /// Differences of the lengths of byte strings from `base`; then the strings.
+        Lengths = 2,
+        /// Codes of byte strings; then the lengths of those that are new, and these strings.
+        Codes = 3,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defines a case: one command over one row group or several, and its expected result.
 
-use nearscan_command::{Fragment, Merge, Output, Status, limits};
+use nearscan_command::{BlockForm, Fragment, Merge, Output, Status, limits};
 
 use crate::{
     data::Table,
@@ -47,6 +47,8 @@ pub struct Case {
     pub tolerated: Vec<Status>,
     /// Room for the result, if not what the unit requests.
     pub bytes_max: Option<u64>,
+    /// The form that blocks of the result may have.
+    pub form: BlockForm,
     pub(crate) inputs: Inputs,
 }
 
@@ -76,6 +78,7 @@ impl Case {
             expectation: Expectation::Meaning,
             tolerated,
             bytes_max: None,
+            form: BlockForm::Plain,
         }
     }
 
@@ -83,6 +86,21 @@ impl Case {
     pub fn or(mut self, status: Status) -> Self {
         self.tolerated.push(status);
         self
+    }
+
+    /// The case, and the same with compact blocks allowed if it returns rows: states are plain, and
+    /// damage has nothing to do with blocks.
+    pub(crate) fn in_all_forms(self) -> impl Iterator<Item = Self> {
+        let is_damaged = self.expectation != Expectation::Meaning && self.bytes_max.is_none();
+        let compact = match self.fragment.output {
+            Output::Rows { .. } if !is_damaged => Some(Self {
+                name: format!("{}, compact", self.name),
+                form: BlockForm::Compact,
+                ..self.clone()
+            }),
+            Output::Rows { .. } | Output::States { .. } => None,
+        };
+        std::iter::once(self).chain(compact)
     }
 
     /// The same with another expectation.

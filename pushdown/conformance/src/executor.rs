@@ -12,8 +12,8 @@ use std::{
 };
 
 use nearscan_command::{
-    Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Unit, Value,
-    Version, Width,
+    BlockForm, Command, Envelope, InputRef, Output, OutputRef, ResultHeader, ResultView, Row, Unit,
+    Value, Version, Width,
 };
 use nearscan_drive::{
     Completion, Drive, Failure, Fault, FileRef, Outcome, Placement, Refusal, Session, SessionSpec,
@@ -21,6 +21,7 @@ use nearscan_drive::{
 };
 
 use crate::{
+    blocks,
     case::{Case, Inputs},
     file::{Folder, TemporaryFile},
     judge::{Answer, judge},
@@ -71,8 +72,12 @@ impl<'a> Executor<'a> {
     }
 
     fn try_run(&mut self, case: &Case) -> Result<End, String> {
-        if let Err(refused) = self.drive.capabilities().admits(&case.fragment) {
+        let capabilities = self.drive.capabilities();
+        if let Err(refused) = capabilities.admits(&case.fragment) {
             return Ok(End::Skipped(format!("{refused:?}")));
+        }
+        if case.form == BlockForm::Compact && !capabilities.compact_results {
+            return Ok(End::Skipped("compact blocks".to_owned()));
         }
         let (_file, command) = self.prepare(case)?;
         if let Err(refused) = self.admits_chunks(&command) {
@@ -158,6 +163,9 @@ impl<'a> Executor<'a> {
             .map_err(|error| format!("the suite made an invalid command: {error}"))?;
         if let Some(bytes_max) = case.bytes_max {
             command.output = OutputRef::HostBuffer { bytes_max };
+        }
+        if case.form == BlockForm::Compact {
+            command = command.compact();
         }
         // The encoded command must decode to the same command.
         let bytes = command.encode().map_err(|error| error.to_string())?;
@@ -245,6 +253,12 @@ pub(crate) fn wait<F: Future>(future: F) -> Option<F::Output> {
 fn read_answer(command: &Command, completion: &Completion) -> Result<Answer, String> {
     let bytes_max = command.output.bytes_max();
     let answer = answer_of(completion, &command.envelope, bytes_max, completion.check(command))?;
+    if let (Answer::Rows { rows, .. }, Outcome::Finished(bytes)) = (&answer, &completion.outcome) {
+        let widths = command.fragment.output_widths();
+        if blocks::rows_of(bytes, &widths, command.form, bytes_max)? != *rows {
+            return Err("the host reads other rows than there are".to_owned());
+        }
+    }
     if matches!(answer, Answer::Rows { .. })
         && completion.traffic.media_bytes == 0
         && command.unit.media_bytes() > 0

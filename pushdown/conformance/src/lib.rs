@@ -37,6 +37,7 @@
 //!   in wrong ones.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod case;
 mod cases;
 mod data;

@@ -115,7 +115,8 @@ fn run_all(
         ControlFlow::Continue(())
     };
     for (group, cases) in cases::GROUPS.iter().filter(|(group, _)| may_match(group)) {
-        cases().into_iter().try_for_each(|case| run(group, Trial::Scan(Box::new(case))))?;
+        let mut cases = cases().into_iter().flat_map(Case::in_all_forms);
+        cases.try_for_each(|case| run(group, Trial::Scan(Box::new(case))))?;
     }
     for (group, cases) in cases::MERGE_GROUPS.iter().filter(|(group, _)| may_match(group)) {
         cases().into_iter().try_for_each(|case| run(group, Trial::Merge(case)))?;
@@ -125,7 +126,8 @@ fn run_all(
         let seed = options.seed.wrapping_add(u64::from(number));
         if may_match("random") {
             let case = random_case(&mut Random::new(seed), seed);
-            run("random", Trial::Scan(Box::new(case)))?;
+            let mut forms = case.in_all_forms();
+            forms.try_for_each(|case| run("random", Trial::Scan(Box::new(case))))?;
         }
         if may_match("merged random") && number < options.random_cases / MERGES_ONE_IN {
             let case = cases::random_merge(&mut Random::new(seed), seed);

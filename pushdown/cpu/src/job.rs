@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
                     Sink::States(States::new(keys, aggregates, AdditionOrder::OfRows, bytes_max))
                 }
                 Output::Rows { columns, limit, top } => {
-                    Sink::Rows(RowOutput::new(columns, *limit, *top, bytes_max))
+                    Sink::Rows(RowOutput::new(columns, *limit, *top, bytes_max, command.form))
                 }
             },
             rows_kept: 0,

@@ -11,8 +11,8 @@ use std::{
 };
 
 use nearscan_command::{
-    BlockColumn, CellColumn, Cells, ColumnarWriter, Counters, MergeCommand, ResultHeader,
-    ResultView, SortKey, Status, Width,
+    BlockColumn, BlockForm, CellColumn, Cells, ColumnarWriter, Counters, MergeCommand,
+    ResultHeader, ResultView, SortKey, Status, Width,
 };
 use nearscan_drive::{Failure, FileTable};
 
@@ -41,8 +41,12 @@ pub(crate) fn run(
     let scans = command.scans.iter().map(|scan| job::run(scan, files, memory, limits, media_bytes));
     let results: Vec<Vec<u8>> = scans.collect::<Result<_, _>>()?;
     let widths = command.output_widths();
-    let inputs = results.iter().map(|result| Input::read(result, &widths));
-    let inputs: Vec<Input<'_>> = inputs.collect::<Result<_, _>>()?;
+    let views = results.iter().map(|result| {
+        ResultView::parse(result, &widths)
+            .map_err(|error| Stop::from(Failure::Kernel { reason: error.to_string() }))
+    });
+    let views: Vec<ResultView<'_>> = views.collect::<Result<_, _>>()?;
+    let inputs: Vec<Input<'_>> = views.iter().map(|view| Input::of(view, &widths)).collect();
     let mut output = Output::new(command, &widths);
     let mut heads = BinaryHeap::with_capacity(inputs.len());
     for (number, input) in inputs.iter().enumerate() {
@@ -87,9 +91,7 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    fn read(result: &'a [u8], widths: &[Width]) -> Result<Self, Stop> {
-        let view = ResultView::parse(result, widths)
-            .map_err(|error| Failure::Kernel { reason: error.to_string() })?;
+    fn of(view: &'a ResultView<'_>, widths: &[Width]) -> Self {
         let columns = widths.iter().map(|width| Column::new(*width));
         let mut input = Self { rows: 0, columns: columns.collect() };
         for block in &view.blocks {
@@ -99,7 +101,7 @@ impl<'a> Input<'a> {
             }
             input.rows += rows;
         }
-        Ok(input)
+        input
     }
 }
 
@@ -114,7 +116,7 @@ impl<'a> Column<'a> {
         Self { validity: Vec::new(), values }
     }
 
-    fn extend(&mut self, stored: &BlockColumn<'a>, rows: usize) {
+    fn extend(&mut self, stored: &'a BlockColumn<'_>, rows: usize) {
         self.validity.extend((0..rows).map(|row| stored.is_valid(row)));
         match &mut self.values {
             Values::Narrow(values) if stored.width == Width::W64 => {
@@ -219,7 +221,7 @@ struct Output<'a> {
 impl<'a> Output<'a> {
     fn new(command: &'a MergeCommand, widths: &[Width]) -> Self {
         Self {
-            writer: ColumnarWriter::new(widths),
+            writer: ColumnarWriter::new(widths, BlockForm::Plain),
             keys: &command.merge.keys,
             distinct: command.merge.distinct,
             bytes_max: command.output.bytes_max(),

@@ -2,7 +2,8 @@
 //! Writes kept rows, column by column, into the result's blocks.
 
 use nearscan_command::{
-    CellColumn, Cells, ColumnarWriter, Error, Operand, ResultHeader, RowColumn, Status, Top, Width,
+    BlockForm, CellColumn, Cells, ColumnarWriter, Error, Operand, ResultHeader, RowColumn, Status,
+    Top, Width,
 };
 
 use crate::{
@@ -33,11 +34,12 @@ impl<'a> RowOutput<'a> {
         limit: Option<u64>,
         top: Option<Top>,
         bytes_max: u64,
+        form: BlockForm,
     ) -> Self {
         let widths: Vec<Width> = columns.iter().map(|column| column.width).collect();
         Self {
             columns,
-            writer: ColumnarWriter::new(&widths),
+            writer: ColumnarWriter::new(&widths, form),
             rows_left: limit.unwrap_or(u64::MAX),
             top: top.map(TopRows::new),
             bytes_max,

@@ -39,6 +39,8 @@ pub struct Capabilities {
     pub key_bits_bytes_max: u32,
     /// Inputs of one merge command; 0 when the drive cannot merge.
     pub merge_inputs_max: u32,
+    /// Whether the drive writes compact blocks when a command allows them.
+    pub compact_results: bool,
     /// Commands that may be in flight at once.
     pub in_flight_max: u32,
     /// Device memory, in bytes; 0 when it is not separate from the host's.
@@ -86,6 +88,7 @@ impl Capabilities {
             dictionary_bytes_max: 64 << 20,
             key_bits_bytes_max: limits::KEY_BITS_BYTES_MAX,
             merge_inputs_max: 0,
+            compact_results: true,
             in_flight_max: 64,
             memory_bytes: 4 << 30,
             emulated: false,

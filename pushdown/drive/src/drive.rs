@@ -169,6 +169,7 @@ impl Drop for Lease {
 
 /// One unit of work, which fails or succeeds as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are scans, and few are in flight")]
 pub enum Work {
     /// Scan one row group.
     Scan(Command),

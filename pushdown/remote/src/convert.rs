@@ -55,6 +55,7 @@ impl From<&Capabilities> for protocol::Capabilities {
             memory_bytes: from.memory_bytes,
             emulated: from.emulated,
             key_bits_bytes_max: from.key_bits_bytes_max,
+            compact_results: from.compact_results,
         }
     }
 }
@@ -80,6 +81,7 @@ impl From<&protocol::Capabilities> for Capabilities {
             memory_bytes: from.memory_bytes,
             emulated: from.emulated,
             key_bits_bytes_max: from.key_bits_bytes_max,
+            compact_results: from.compact_results,
         }
     }
 }

@@ -131,6 +131,9 @@ pub(crate) struct Capabilities {
     /// 0 from a server of before: none.
     #[prost(uint32, tag = "18")]
     pub(crate) key_bits_bytes_max: u32,
+    /// False from a server of before.
+    #[prost(bool, tag = "19")]
+    pub(crate) compact_results: bool,
 }
 
 /// A question without words.

@@ -114,6 +114,12 @@ pub mod merge {
     pub const DISTINCT: u16 = 1;
 }
 
+/// Bits of [`CompactColumnRecord::flags`](crate::layout::CompactColumnRecord::flags).
+pub mod compact {
+    /// A row is null, and the validity of all rows follows.
+    pub const NULLS: u8 = 1;
+}
+
 /// The packing of an operand into 16 bits: kind in the top three, index below; all ones is no
 /// operand.
 pub mod operand {

@@ -109,7 +109,25 @@ record! {
         0 rows: u32,
         /// bytes of the block, this header included, a multiple of 8
         4 bytes: u32,
-        /// zero
-        8 reserved: u64,
+        /// form of its columns: 0 plain, 1 compact
+        8 form: u64,
+    }
+}
+
+record! {
+    /// The start of a column of a compact block.
+    CompactColumnRecord, COMPACT_COLUMN_BYTES = 16 {
+        /// how its values follow
+        0 packing: u8,
+        /// bits of each difference, length or code
+        1 bits: u8,
+        /// of codes: bits of the length of each new string; else zero
+        2 length_bits: u8,
+        /// bit 0: a row is null, and the validity of all follows
+        3 flags: u8,
+        /// of codes: strings that are new; else zero
+        4 strings: u32,
+        /// what differences are counted from, two's complement; of codes zero
+        8 base: u64,
     }
 }

@@ -503,7 +503,7 @@ impl Choices {
             }
             _ => command.output = OutputRef::ObjectAppend { object: handle, bytes_max },
         }
-        command
+        if self.below(2) == 0 { command.compact() } else { command }
     }
 
     /// Scans of one fragment and any merge of their rows.

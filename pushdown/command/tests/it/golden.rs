@@ -31,7 +31,7 @@ use nearscan_command::{
     layout::{FORMAT_MAJOR, FORMAT_MINOR},
 };
 
-use crate::{key_filters, merges, shapes};
+use crate::{compact, key_filters, merges, shapes};
 
 pub(crate) fn q6() -> Command {
     doc::example().unwrap()
@@ -405,6 +405,16 @@ fn golden_fragment() {
 #[test]
 fn golden_result() {
     check("result", &result());
+}
+
+#[test]
+fn golden_compact_result() {
+    check("result-compact", &compact::result());
+}
+
+#[test]
+fn golden_compact_rows() {
+    check("shapes-rows-compact", &shapes::rows().compact().encode().unwrap());
 }
 
 #[test]

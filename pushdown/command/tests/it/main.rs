@@ -8,6 +8,7 @@
 )]
 
 mod any;
+mod compact;
 mod generated;
 mod golden;
 mod key_filters;

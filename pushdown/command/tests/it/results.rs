@@ -2,15 +2,15 @@
 //! Tests results: encoding round-trips, and inconsistent results are refused.
 
 use nearscan_command::{
-    CellColumn, Cells, ColumnarWriter, Error, ResultHeader, ResultView, ResultWriter, Row, Status,
-    Value, Width, limits,
+    BlockForm, CellColumn, Cells, ColumnarWriter, Error, ResultHeader, ResultView, ResultWriter,
+    Row, Status, Value, Width, limits,
 };
 use proptest::prelude::*;
 use rstest::rstest;
 
 use crate::{golden, malformed::sealed};
 
-fn value(width: Width) -> BoxedStrategy<Value> {
+pub(crate) fn value(width: Width) -> BoxedStrategy<Value> {
     let some = match width {
         Width::Bool => any::<bool>().prop_map(|b| Value::Number(b.into())).boxed(),
         Width::W32 => any::<i32>().prop_map(|n| Value::Number(n.into())).boxed(),
@@ -28,7 +28,7 @@ fn widths() -> impl Strategy<Value = Vec<Width>> {
     proptest::collection::vec(width, 0..6)
 }
 
-fn table() -> impl Strategy<Value = (Vec<Width>, Vec<Row>)> {
+pub(crate) fn table() -> impl Strategy<Value = (Vec<Width>, Vec<Row>)> {
     (widths(), 0usize..200).prop_flat_map(|(widths, row_count)| {
         let row: Vec<_> = widths.iter().map(|width| value(*width)).collect();
         (Just(widths), proptest::collection::vec(row, row_count))
@@ -50,7 +50,7 @@ pub(crate) fn rows_of(view: &ResultView<'_>) -> Vec<Row> {
     rows
 }
 
-fn written(widths: &[Width], rows: &[Row]) -> Vec<u8> {
+pub(crate) fn written(widths: &[Width], rows: &[Row]) -> Vec<u8> {
     let mut writer = ResultWriter::new(widths.to_vec());
     for row in rows {
         writer.push(row.clone()).unwrap();
@@ -77,8 +77,13 @@ fn text_of(value: &Value) -> &[u8] {
 }
 
 /// The same rows through the columnar writer, in batches of `batch_rows`.
-fn written_by_columns(widths: &[Width], rows: &[Row], batch_rows: usize) -> Vec<u8> {
-    let mut writer = ColumnarWriter::new(widths);
+pub(crate) fn written_by_columns(
+    widths: &[Width],
+    rows: &[Row],
+    batch_rows: usize,
+    form: BlockForm,
+) -> Vec<u8> {
+    let mut writer = ColumnarWriter::new(widths, form);
     for batch in rows.chunks(batch_rows) {
         let column = |index: usize| batch.iter().map(move |row: &Row| &row[index]);
         let numbers = |index| {
@@ -111,16 +116,21 @@ fn written_by_columns(widths: &[Width], rows: &[Row], batch_rows: usize) -> Vec<
             CellColumn { cells, validity: (!is_valid).then_some(&validity[index]) }
         });
         writer.push(batch.len(), &cells.collect::<Vec<_>>()).unwrap();
-        assert!(writer.bytes() >= ResultHeader::BYTES);
     }
-    writer.finish(golden::header())
+    let bytes = writer.bytes();
+    let result = writer.finish(golden::header());
+    match form {
+        BlockForm::Plain => assert_eq!(result.len() as u64, bytes),
+        BlockForm::Compact => assert!(bytes >= written(widths, rows).len() as u64),
+    }
+    result
 }
 
 proptest! {
     #[test]
     fn both_writers_write_the_same_bytes((widths, rows) in table(), batch_rows in 1usize..100) {
         let by_rows = written(&widths, &rows);
-        prop_assert_eq!(written_by_columns(&widths, &rows, batch_rows), by_rows);
+        prop_assert_eq!(written_by_columns(&widths, &rows, batch_rows, BlockForm::Plain), by_rows);
     }
 }
 
@@ -135,15 +145,21 @@ fn blocks_of_the_columnar_writer_do_not_depend_on_its_batches() {
     let widths = [Width::W64, Width::Bytes];
     let expected = written(&widths, &rows);
     for batch_rows in [1, 1000, 1024, 1025, 5000] {
-        assert_eq!(written_by_columns(&widths, &rows, batch_rows), expected, "{batch_rows}");
+        assert_eq!(
+            written_by_columns(&widths, &rows, batch_rows, BlockForm::Plain),
+            expected,
+            "{batch_rows}"
+        );
     }
 }
 
-#[test]
-fn block_of_long_strings_ends_before_its_ends_do() {
+#[rstest]
+#[case(BlockForm::Plain)]
+#[case(BlockForm::Compact)]
+fn block_of_long_strings_ends_before_its_ends_do(#[case] form: BlockForm) {
     let long = vec![b'x'; 30 << 20];
     let strings: Vec<&[u8]> = vec![&long; 5];
-    let mut writer = ColumnarWriter::new(&[Width::Bytes]);
+    let mut writer = ColumnarWriter::new(&[Width::Bytes], form);
     let column = CellColumn { cells: Cells::Strings(&strings), validity: None };
     writer.push(5, &[column]).unwrap();
     let bytes = writer.finish(golden::header());
@@ -165,9 +181,9 @@ fn numbers_beyond_their_width_are_refused(
     #[case] expected: Result<(), Error>,
 ) {
     let column = CellColumn { cells, validity: None };
-    assert_eq!(ColumnarWriter::new(&[width]).push(1, &[column]), expected);
+    assert_eq!(ColumnarWriter::new(&[width], BlockForm::Plain).push(1, &[column]), expected);
     let null = CellColumn { cells, validity: Some(&[false]) };
-    assert_eq!(ColumnarWriter::new(&[width]).push(1, &[null]), Ok(()));
+    assert_eq!(ColumnarWriter::new(&[width], BlockForm::Plain).push(1, &[null]), Ok(()));
 }
 
 #[rstest]
@@ -178,7 +194,7 @@ fn numbers_beyond_their_width_are_refused(
 #[case(Width::W64, Cells::Narrow(&[]))]
 fn cells_of_another_kind_are_refused(#[case] width: Width, #[case] cells: Cells<'static>) {
     let column = CellColumn { cells, validity: None };
-    let refused = ColumnarWriter::new(&[width]).push(1, &[column]);
+    let refused = ColumnarWriter::new(&[width], BlockForm::Plain).push(1, &[column]);
     assert!(matches!(refused, Err(Error::Inconsistent { .. })));
 }
 

@@ -2,6 +2,7 @@
 //! The cases, by subject.
 
 mod aggregates;
+mod compact;
 mod damage;
 mod damaged_pages;
 mod damaged_values;
@@ -55,6 +56,10 @@ pub(crate) const GROUPS: &[Group] = &[
     ("limits", rows::limits),
     ("shapes", rows::shapes),
     ("tops", tops::tops),
+    ("packed numbers", compact::numbers),
+    ("packed strings", compact::strings),
+    ("packed dictionaries", compact::dictionaries),
+    ("packed room", compact::room),
     ("functions", aggregates::functions),
     ("slot overflow", aggregates::overflow),
     ("extremes", extremes::strings),

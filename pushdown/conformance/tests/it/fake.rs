@@ -15,8 +15,9 @@ use std::{
 
 use bytes::Bytes;
 use nearscan_command::{
-    Command, Fragment, Function, InputRef, MergeCommand, Op, Output, ResultHeader, ResultView,
-    ResultWriter, Row, Status, StringTest, TestOp, Top, Value, ValueKind, limits, pattern,
+    BlockForm, Command, Fragment, Function, InputRef, MergeCommand, Op, Output, ResultHeader,
+    ResultView, ResultWriter, Row, Status, StringTest, TestOp, Top, Value, ValueKind, limits,
+    pattern,
 };
 use nearscan_conformance::evaluator::{evaluate, evaluate_merge, order};
 use nearscan_drive::{
@@ -25,7 +26,7 @@ use nearscan_drive::{
     SessionSpec, Submission, Ticket, Traffic, Work,
 };
 
-use crate::reader::read_chunk;
+use crate::{packing, reader::read_chunk};
 
 /// A deliberate bug of the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,7 @@ pub(crate) enum Flaw {
     ForgetsRowsKept,
     AnswersAnother,
     IgnoresRoom,
+    IsCompactUnasked,
     FindsEverything,
     CutsQuotientsOff,
     TakesDistinctForDifferent,
@@ -402,6 +404,21 @@ impl FakeSession {
             Flaw::ForgetsRowsKept => header.rows_kept = 0,
             Flaw::AnswersAnother => header.command_id ^= 1,
             _ => {}
+        }
+        if command.form == BlockForm::Compact || self.flaw == Flaw::IsCompactUnasked {
+            // Larger than there is room for when it is plain: it will not be sent.
+            let plain = writer.finish(header);
+            if plain.len() as u64 > command.output.bytes_max() {
+                return Outcome::Finished(Bytes::from(plain));
+            }
+            let payload = packing::payload(rows, &command.fragment.output_widths());
+            let header = ResultHeader {
+                rows_out: rows.len() as u64,
+                payload_bytes: payload.len() as u64,
+                payload_checksum: packing::checksum(&payload),
+                ..header
+            };
+            return Outcome::Finished(Bytes::from([header.encode(), payload].concat()));
         }
         Outcome::Finished(Bytes::from(writer.finish(header)))
     }

@@ -5,5 +5,6 @@
 mod fake;
 mod meaning;
 mod notices;
+mod packing;
 mod reader;
 mod values;

@@ -50,6 +50,8 @@ fn right_drive_that_is_busy_passes() {
 #[case(Flaw::ForgetsRowsKept, "sizes: 1 rows")]
 #[case(Flaw::AnswersAnother, "sizes: 1 rows")]
 #[case(Flaw::IgnoresRoom, "shapes: no room")]
+#[case(Flaw::IgnoresRoom, "packed room: too little")]
+#[case(Flaw::IsCompactUnasked, "sizes: 1 rows")]
 #[case(Flaw::CutsQuotientsOff, "divisions")]
 #[case(Flaw::CutsQuotientsOff, "random")]
 #[case(Flaw::TakesDistinctForDifferent, "distinct")]

@@ -4,6 +4,7 @@
 
 mod budget;
 mod card;
+mod compact;
 mod conformance;
 mod fast;
 mod faults;

@@ -173,7 +173,7 @@ fn narrowed_float(wide: f64) -> f32 {
 
 /// The rows that are null, if there are any.
 fn nulls_of(column: &BlockColumn<'_>, rows: usize) -> Option<NullBuffer> {
-    let bits = BooleanBuffer::new(Buffer::from(column.validity), 0, rows);
+    let bits = BooleanBuffer::new(Buffer::from(&*column.validity), 0, rows);
     Some(NullBuffer::new(bits)).filter(|nulls| nulls.null_count() > 0)
 }
 
@@ -189,9 +189,9 @@ where
     }
     let values: Vec<P::Native> = match column.width {
         Width::Bool => all_fit(column.values.iter().copied()),
-        Width::W32 => all_fit(each(column.values).map(i32::from_le_bytes)),
-        Width::W64 => all_fit(each(column.values).map(i64::from_le_bytes)),
-        Width::W128 => all_fit(each(column.values).map(i128::from_le_bytes)),
+        Width::W32 => all_fit(each(&column.values).map(i32::from_le_bytes)),
+        Width::W64 => all_fit(each(&column.values).map(i64::from_le_bytes)),
+        Width::W128 => all_fit(each(&column.values).map(i128::from_le_bytes)),
         Width::Bytes => None,
     }?;
     PrimitiveArray::try_new(values.into(), nulls_of(column, rows)).ok()
@@ -254,11 +254,13 @@ where
     let offsets: Vec<T::Offset> =
         all_fit(starts).filter(|_| column.width == Width::Bytes).ok_or_else(no_strings)?;
     let offsets = OffsetBuffer::new(offsets.into());
-    GenericByteArray::try_new(offsets, Buffer::from(column.bytes), nulls_of(column, rows))
+    GenericByteArray::try_new(offsets, Buffer::from(&*column.bytes), nulls_of(column, rows))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use arrow::array::{Array, AsArray};
 
     use super::*;
@@ -267,8 +269,8 @@ mod tests {
     fn average_of_no_values_has_a_null_count() {
         let values: Vec<u8> = [3i64, 0].into_iter().flat_map(i64::to_le_bytes).collect();
         let validity = [0b11, 0, 0, 0, 0, 0, 0, 0];
-        let column =
-            BlockColumn { width: Width::W64, validity: &validity, values: &values, bytes: &[] };
+        let [validity, values, bytes] = [&validity[..], &values, &[]].map(Cow::Borrowed);
+        let column = BlockColumn { width: Width::W64, validity, values, bytes };
         let array = |data_type, meaning| {
             to_array(&column, 2, &Field::new("count", data_type, true), meaning).unwrap()
         };

@@ -90,6 +90,14 @@ impl OpenDrive {
         self.drive.capabilities().key_bits_bytes_max.into()
     }
 
+    /// The command with compact blocks allowed, if the drive writes them.
+    fn packing(&self, command: Command) -> Command {
+        match self.drive.capabilities().compact_results {
+            true => command.compact(),
+            false => command,
+        }
+    }
+
     /// The epoch that the drive's commands belong to.
     pub(crate) fn epoch(&self) -> u64 {
         self.session.epoch()
@@ -225,7 +233,7 @@ impl UnitRunner {
         let pass = self.context.admit(name, hash, open.epoch());
         let pass = pass.ok_or_else(|| back(PushBack::Quarantine))?;
         let command = self.bind(open, fragment, unit, self.timeout);
-        let command = command.ok_or_else(|| back(PushBack::Fault))?;
+        let command = open.packing(command.ok_or_else(|| back(PushBack::Fault))?);
         let completion = match open.complete(command.clone(), self.timeout).await {
             Ok(completion) => completion,
             Err(reason) => {
@@ -291,7 +299,8 @@ impl UnitRunner {
         self.charge(batches)
     }
 
-    /// Binds the command for a unit on a drive; nothing if the drive does not hold the file.
+    /// Binds the command for a unit on a drive; nothing if the drive does not hold the file. Its
+    /// result is plain: it may be merged on the drive, or never leave the host.
     pub(crate) fn bind(
         &self,
         open: &OpenDrive,

@@ -25,7 +25,8 @@ use arrow::{
 };
 use futures::channel::oneshot::Sender;
 use nearscan_command::{
-    Command, InputRef, ResultHeader, ResultWriter, Row, Status, Value, float_order, widened_float,
+    BlockForm, CellColumn, Cells, ColumnarWriter, Command, InputRef, ResultHeader, Row, Status,
+    Value, Width, float_order, widened_float,
 };
 use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
@@ -443,11 +444,11 @@ fn outcome(act: &Act, work: &Work, inputs: &[Vec<Row>]) -> Outcome {
         _ => {}
     }
     let widths = work.scans().first().map(|command| command.fragment.output_widths());
-    let mut writer = ResultWriter::new(widths.unwrap_or_default());
-    for row in rows {
-        writer.push(row).unwrap();
-    }
-    let mut bytes = writer.finish(header);
+    let form = match work {
+        Work::Scan(command) => command.form,
+        Work::Merge(_) => BlockForm::Plain,
+    };
+    let mut bytes = written(&rows, &widths.unwrap_or_default(), form, header);
     match act {
         Act::Flip(from_end) => {
             let at = bytes.len() - 1 - from_end;
@@ -457,6 +458,39 @@ fn outcome(act: &Act, work: &Work, inputs: &[Vec<Row>]) -> Outcome {
         _ => {}
     }
     Outcome::Finished(bytes.into())
+}
+
+/// The result with these rows, in blocks of the form.
+fn written(rows: &[Row], widths: &[Width], form: BlockForm, header: ResultHeader) -> Vec<u8> {
+    let number = |value: &Value| match value {
+        Value::Number(number) => *number,
+        Value::Null | Value::Bytes(_) => 0,
+    };
+    let column = |index: usize| rows.iter().map(move |row| &row[index]);
+    let indexes = 0..widths.len();
+    let validity = indexes.clone().map(|index| column(index).map(|v| *v != Value::Null).collect());
+    let validity: Vec<Vec<bool>> = validity.collect();
+    let numbers = indexes.clone().map(|index| column(index).map(number).collect());
+    let numbers: Vec<Vec<i128>> = numbers.collect();
+    let strings = indexes.clone().map(|index| column(index).map(text).collect());
+    let strings: Vec<Vec<&[u8]>> = strings.collect();
+    let cells = indexes.map(|index| CellColumn {
+        cells: match widths[index] {
+            Width::Bytes => Cells::Strings(&strings[index]),
+            Width::Bool | Width::W32 | Width::W64 | Width::W128 => Cells::Wide(&numbers[index]),
+        },
+        validity: Some(&validity[index]),
+    });
+    let mut writer = ColumnarWriter::new(widths, form);
+    writer.push(rows.len(), &cells.collect::<Vec<_>>()).unwrap();
+    writer.finish(header)
+}
+
+fn text(value: &Value) -> &[u8] {
+    match value {
+        Value::Bytes(text) => text,
+        Value::Null | Value::Number(_) => &[],
+    }
 }
 
 /// Which row group a command is about, and its rows.

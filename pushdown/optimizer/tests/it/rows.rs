@@ -2,8 +2,52 @@
 //! Tests filters and projections that become rows of a drive.
 
 use insta::assert_snapshot;
+use nearscan_command::BlockForm;
+use nearscan_drive::Capabilities;
+use rstest::rstest;
 
-use crate::bench::{Bench, shown};
+use crate::{
+    bench::{Bench, shown},
+    drive::Fake,
+    merges,
+};
+
+const ROWS: &str = "SELECT l_orderkey, l_shipdate, l_extendedprice, l_shipmode, l_comment \
+                    FROM lineitem WHERE l_quantity < 20";
+
+fn forms(bench: &Bench) -> Vec<BlockForm> {
+    bench.drive.commands().iter().map(|command| command.form).collect()
+}
+
+#[rstest]
+#[case::that_writes_them(true, BlockForm::Compact)]
+#[case::that_does_not(false, BlockForm::Plain)]
+#[tokio::test]
+async fn rows_are_compact_from_a_drive(#[case] compact_results: bool, #[case] form: BlockForm) {
+    let capabilities = Capabilities { compact_results, ..Capabilities::of_scan_kernel() };
+    let bench = Bench::with_drive(Fake::new(capabilities))
+        .set("datafusion.execution.target_partitions", "1");
+    let run = bench.check(ROWS).await;
+    assert_eq!((forms(&bench), run.pushbacks()), (vec![form; 4], vec![]));
+}
+
+#[tokio::test]
+async fn states_are_plain() {
+    let bench = Bench::new();
+    bench.check("SELECT l_shipmode, sum(l_quantity) FROM lineitem GROUP BY 1 ORDER BY 1").await;
+    assert!(!forms(&bench).is_empty());
+    assert!(forms(&bench).iter().all(|form| *form == BlockForm::Plain));
+}
+
+#[tokio::test]
+async fn scans_that_are_merged_are_plain() {
+    let capabilities = Capabilities { merge_inputs_max: 16, ..Capabilities::of_scan_kernel() };
+    let bench = merges::two_tables(Bench::with_drive(Fake::new(capabilities)));
+    let run = bench.check(merges::UNION).await;
+    assert!(run.pushbacks().is_empty());
+    assert!(!forms(&bench).is_empty());
+    assert!(forms(&bench).iter().all(|form| *form == BlockForm::Plain));
+}
 
 #[tokio::test]
 async fn filter_with_its_embedded_projection() {
