@@ -65,8 +65,8 @@ inline void cancelled_midway(tally& all) {
   test_memories memories = bind_merge(model);
   uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
   word = 0;
-  ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-           nullptr, reinterpret_cast<const volatile uint32_t*>(&word));
+  call_kernel_at(memories, depth_mode::declared,
+                 reinterpret_cast<const volatile uint32_t*>(&word));
   result_reader reader(memories.output);
   all.runs++;
   if (!reader.read_header()) all.fail("cancelled midway", reader.result.error);
@@ -285,8 +285,7 @@ inline void damaged_commands(tally& all, uint64_t count) {
         !merging::within_memories(plan, memories.input.size() * 64, model.bytes_max)) {
       continue;
     }
-    ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-             nullptr, &memories.cancel);
+    call_kernel_at(memories, depth_mode::declared, &memories.cancel);
     result_reader reader(memories.output);
     if (!reader.read_header()) all.fail("command " + std::to_string(seed), reader.result.error);
   }
