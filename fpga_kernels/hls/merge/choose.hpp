@@ -11,8 +11,11 @@
 // all heads: the memory of each input gives its word, as many comparators say which is less. Equal
 // rows leave in the order of their inputs: it is stable. An input without a row loses to all.
 //
-// Strings that are equal as far as their words go are read on from device memory, in pairs; that is
-// waited for.
+// No row is begun before the one before it has been chosen. So behind the words of each come
+// iterations in which nothing is done but to pass the choice on (CHOICE_DEPTH): the loop begins one
+// in each cycle because what it finds is needed no sooner. It is left where it cannot be so: to
+// look at the cancel word, and for strings that are equal as far as their words go, which are read
+// on from device memory in pairs.
 #pragma once
 
 #include "deal.hpp"
@@ -127,48 +130,73 @@ TIES:
   return a.length < b.length ? -1 : a.length > b.length ? 1 : 0;
 }
 
-/// Reads words of the next row of an input and holds them against those of the rows in `found.equal`,
-/// up to the end of the row, or of a string that has to be read on. Gives the last word.
-inline order_word take_words(uint32_t input, order_stream words[MERGE_INPUTS_MAX],
-                             head_rows& heads, comparison& found, rest_of_string& rest,
-                             uint64_t& iterations) {
+/// What the loop does next: take a word, note how the row compared, or pass the choice on.
+enum choice_mode : uint8_t { TAKE_WORD = 0, NOTE_ROW = 1, PASS_ON = 2 };
+
+/// An input that was chosen; or the end.
+struct choice {
+  uint8_t input;
+  bool is_end;
+};
+
+/// Where the loop stands.
+struct choice_state {
+  choice_mode mode;
+  uint8_t input;
+  /// Iterations until the choice is there.
+  uint8_t wait;
+  /// Inputs that have got their first row.
+  uint8_t filled;
+  bool is_over;
+  comparison found;
+  rest_of_string rest;
+  order_word last;
+  uint32_t skips;
+  /// Inputs whose rows equal the one that was chosen last.
+  uint32_t same_as_last;
+};
+
+/// Begins to take the next row of an input.
+inline void begin_row(uint32_t present, choice_state& state) {
+  state.mode = TAKE_WORD;
+  state.found.before = 0;
+  state.found.equal = present;
+  state.rest.word = 0;
+}
+
+/// Takes a word of the next row of an input and holds it against those of the rows that the row has
+/// equalled so far.
+inline void take_word(order_stream words[MERGE_INPUTS_MAX], head_rows& heads,
+                      choice_state& state) {
 #pragma HLS ARRAY_PARTITION variable = heads.words dim = 1 complete
+#pragma HLS BIND_STORAGE variable = heads.words type = ram_2p impl = lutram
 #pragma HLS ARRAY_PARTITION variable = heads.place complete
-#pragma HLS ARRAY_PARTITION variable = heads.before complete
-#pragma HLS ARRAY_PARTITION variable = heads.equal complete
-  order_word word = order_word();
-  bool more = true;
-WORDS_OF_ROW:
-  while (more) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    word = words[input].read();
-    iterations++;
-    uint32_t before = 0;
-    uint32_t equal = 0;
-  ALL_HEADS:
-    for (uint32_t other = 0; other < MERGE_INPUTS_MAX; other++) {
+  const order_word word = words[state.input].read();
+  uint32_t before = 0;
+  uint32_t equal = 0;
+ALL_HEADS:
+  for (uint32_t other = 0; other < MERGE_INPUTS_MAX; other++) {
 #pragma HLS UNROLL
-      const order_word& held = heads.words[other][heads.place[other] * KEY_WORDS + rest.word];
-      if (is_less(held, word)) before |= bit_of(other);
-      if (is_same(held, word)) equal |= bit_of(other);
-    }
-    if (word.kind == WORD_COMPARED) {
-      found.before |= found.equal & before;
-      found.equal &= equal;
-    } else if (word.kind == WORD_REST) {
-      rest.at = word.word;
-    } else if (word.kind == WORD_REST_LENGTH) {
-      rest.length = word.word;
-      rest.descending = word.descending;
-    }
-    if (word.kind <= WORD_REST_LENGTH) {
-      heads.words[input][(1 - heads.place[input]) * KEY_WORDS + rest.word] = word;
-      rest.word++;
-    }
-    more = !word.ends_row && !(word.kind == WORD_REST_LENGTH && found.equal != 0);
+    const order_word& held = heads.words[other][heads.place[other] * KEY_WORDS + state.rest.word];
+    if (is_less(held, word)) before |= bit_of(other);
+    if (is_same(held, word)) equal |= bit_of(other);
   }
-  return word;
+  if (word.kind == WORD_COMPARED) {
+    state.found.before |= state.found.equal & before;
+    state.found.equal &= equal;
+  } else if (word.kind == WORD_REST) {
+    state.rest.at = word.word;
+  } else if (word.kind == WORD_REST_LENGTH) {
+    state.rest.length = word.word;
+    state.rest.descending = word.descending;
+  }
+  if (word.kind <= WORD_REST_LENGTH) {
+    const uint32_t place = (1u - heads.place[state.input]) * KEY_WORDS + state.rest.word;
+    heads.words[state.input][place] = word;
+    state.rest.word++;
+  }
+  state.last = word;
+  if (word.ends_row) state.mode = NOTE_ROW;
 }
 
 /// Reads the strings on that are equal so far.
@@ -211,35 +239,6 @@ NOTE_ORDER:
   heads.present |= bit_of(input);
 }
 
-/// Takes the next row of an input; gives whether it equals the one before.
-inline bool take_row(const choose_plan& plan, uint32_t input, order_stream words[MERGE_INPUTS_MAX],
-                     const volatile uint32_t* cancel, tie_port& ties, head_rows& heads,
-                     process_report& own, progress& done) {
-  comparison found = {0, heads.present};
-  rest_of_string rest = {0, 0, 0, false};
-  order_word last = order_word();
-PARTS_OF_ROW:
-  while (!last.ends_row) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 5
-    last = take_words(input, words, heads, found, rest, own.iterations);
-    if (last.kind == WORD_REST_LENGTH && found.equal != 0) {
-      compare_all_rests(plan, rest, heads, cancel, ties, found, done);
-    }
-  }
-  own.choices++;
-  if (last.kind > WORD_REST_LENGTH) {
-    if (last.kind != WORD_ENDED) fail(done, STATUS_CORRUPT);
-    heads.present &= ~bit_of(input);
-    return false;
-  }
-  const uint32_t own_bit = bit_of(input) & heads.present;
-  const bool is_equal = (found.equal & own_bit) != 0;
-  if (own_bit != 0 && !is_equal && (found.before & own_bit) == 0) fail(done, STATUS_NOT_SORTED);
-  take_place(input, found, heads);
-  may_go_on(done, rest.word, plan.steps_max, cancel);
-  return is_equal;
-}
-
 /// The input whose row goes before all others; as many as there may be if none has one.
 inline uint32_t find_first(const head_rows& heads) {
 #pragma HLS ARRAY_PARTITION variable = heads.before complete
@@ -252,6 +251,81 @@ FIND_FIRST:
     if (is_present && (heads.before[input] & others) == others) first = input;
   }
   return first;
+}
+
+/// Notes the row that was taken, or that there was none, and says whose is next.
+inline choice note_row(const choose_plan& plan, head_rows& heads, choice_state& state,
+                       turn_stream& turns, progress& done) {
+#pragma HLS ARRAY_PARTITION variable = heads.equal complete
+  const uint32_t bit = bit_of(state.input);
+  const bool is_row = state.last.kind <= WORD_REST_LENGTH;
+  const bool has_before = (heads.present & bit) != 0;
+  const bool is_again = is_row && has_before && (state.found.equal & bit) != 0;
+  // Of the row that has left its equals are known; it was the one that was chosen last.
+  state.same_as_last = has_before ? (heads.equal[state.input] & ~bit) | (is_again ? bit : 0) : 0;
+  if (is_row) {
+    const bool is_sorted = !has_before || is_again || (state.found.before & bit) != 0;
+    if (!is_sorted) fail(done, STATUS_NOT_SORTED);
+    take_place(state.input, state.found, heads);
+  } else {
+    if (state.last.kind != WORD_ENDED) fail(done, STATUS_CORRUPT);
+    heads.present &= ~bit;
+  }
+  done.steps += state.rest.word;
+  if (done.steps > plan.steps_max) fail(done, STATUS_STEPS_EXCEEDED);
+  if (state.filled < plan.input_count) state.filled++;
+  if (state.filled < plan.input_count && done.status == STATUS_OK) {
+    return choice{state.filled, false};
+  }
+  state.filled = static_cast<uint8_t>(plan.input_count);
+  if (done.status != STATUS_OK || heads.present == 0) return choice{0, true};
+  const uint32_t first = find_first(heads);
+  const bool is_other = (state.skips & bit_of(first)) != 0;
+  const bool is_double = plan.distinct && (state.same_as_last & bit_of(first)) != 0;
+  state.skips &= ~bit_of(first);
+  turns.write(turn_token{static_cast<uint8_t>(first), !is_other && !is_double, false});
+  return choice{static_cast<uint8_t>(first), false};
+}
+
+/// Takes rows and chooses, until the merge is over or something has to be waited for.
+inline void choose_rows(const choose_plan& plan, order_stream words[MERGE_INPUTS_MAX],
+                        turn_stream& turns, head_rows& heads, choice_state& state,
+                        process_report& own, progress& done) {
+  // The choices on their way to the loop's beginning.
+  choice passed[CHOICE_DEPTH - 2];
+#pragma HLS ARRAY_PARTITION variable = passed complete
+  bool more = true;
+TAKE_ROWS:
+  while (more) {
+#pragma HLS PIPELINE II = 1
+// Written when a row is noted, and read no sooner than with the choice.
+#pragma HLS DEPENDENCE variable = heads type = inter direction = RAW distance = 2 true
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    choice fresh = choice();
+    if (state.mode == TAKE_WORD) {
+      take_word(words, heads, state);
+      own.iterations++;
+      more = state.last.kind != WORD_REST_LENGTH;
+    } else if (state.mode == NOTE_ROW) {
+      fresh = note_row(plan, heads, state, turns, done);
+      own.choices++;
+      state.mode = PASS_ON;
+      state.wait = CHOICE_DEPTH - 2;
+    } else if (state.wait == 1) {
+      state.input = passed[0].input;
+      state.is_over = passed[0].is_end;
+      begin_row(heads.present, state);
+      more = !state.is_over && done.steps - done.polled < STEPS_A_POLL;
+    } else {
+      state.wait--;
+    }
+  PASS_CHOICE:
+    for (uint32_t at = 0; at + 1 < CHOICE_DEPTH - 2; at++) {
+#pragma HLS UNROLL
+      passed[at] = passed[at + 1];
+    }
+    passed[CHOICE_DEPTH - 3] = fresh;
+  }
 }
 
 /// Takes what is left of the keys: the next call must not find it.
@@ -282,9 +356,7 @@ inline void choose(const choose_plan& plan, order_stream words[MERGE_INPUTS_MAX]
   tie_port ties(requests, bytes);
   process_report own = empty_report();
   progress done = no_progress();
-  done.steps = plan.steps;
-  uint32_t skips = plan.skips;
-  uint32_t same_as_last = 0;
+  choice_state state = choice_state();
 CLEAR_HEADS:
   for (uint32_t input = 0; input < MERGE_INPUTS_MAX; input++) {
 #pragma HLS UNROLL
@@ -293,24 +365,21 @@ CLEAR_HEADS:
     heads.equal[input] = 0;
   }
   heads.present = 0;
+  state.skips = plan.skips;
+  begin_row(heads.present, state);
+  done.steps = plan.steps;
   may_go_on(done, 0, plan.steps_max, cancel);
-FIRST_ROWS:
-  for (uint32_t input = 0; input < plan.input_count; input++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    if (done.status != STATUS_OK) break;
-    take_row(plan, input, words, cancel, ties, heads, own, done);
-  }
+  state.is_over = done.status != STATUS_OK;
 CHOICES:
-  while (done.status == STATUS_OK && heads.present != 0) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 34359738368
-    const uint32_t first = find_first(heads);
-    const uint32_t bit = bit_of(first);
-    const bool is_other = (skips & bit) != 0;
-    const bool is_again = plan.distinct && (same_as_last & bit) != 0;
-    skips &= ~bit;
-    turns.write(turn_token{static_cast<uint8_t>(first), !is_other && !is_again, false});
-    same_as_last = heads.equal[first] & ~bit;
-    if (take_row(plan, first, words, cancel, ties, heads, own, done)) same_as_last |= bit;
+  while (!state.is_over) {
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 33554432
+    choose_rows(plan, words, turns, heads, state, own, done);
+    // At the beginning of a row there is nothing to read on.
+    if (state.rest.word != 0 && state.last.kind == WORD_REST_LENGTH && state.found.equal != 0) {
+      compare_all_rests(plan, state.rest, heads, cancel, ties, state.found, done);
+    }
+    may_go_on(done, 0, plan.steps_max, cancel);
+    state.is_over = state.is_over || done.status != STATUS_OK;
   }
   turns.write(turn_token{0, false, true});
   requests.write(last_request());

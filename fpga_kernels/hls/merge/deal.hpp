@@ -63,9 +63,12 @@ struct gather_plan {
   uint32_t block_rows;
 };
 
-struct strings_plan {
+struct listing_plan {
   uint32_t column_count;
   uint32_t block_rows;
+};
+
+struct strings_plan {
   uint64_t steps_max;
 };
 
@@ -82,6 +85,7 @@ struct process_plans {
   keys_plan keys;
   choose_plan choose;
   gather_plan gather;
+  listing_plan listing;
   strings_plan strings;
   output_plan output;
 };
@@ -220,8 +224,8 @@ DEAL_KEYS:
   plans.choose.steps_max = plan.steps_max;
   plans.gather.columns = plan.columns;
   plans.gather.block_rows = block_rows;
-  plans.strings.column_count = columns.strings;
-  plans.strings.block_rows = block_rows;
+  plans.listing.column_count = columns.strings;
+  plans.listing.block_rows = block_rows;
   plans.strings.steps_max = plan.steps_max;
   plans.output.columns = plan.columns;
   plans.output.block_rows = block_rows;

@@ -26,86 +26,116 @@ inline order_word make_word(uint64_t word, bool valid, bool descending, bool nul
   return made;
 }
 
-/// The beginning of a string; gives the words of it.
-///
-/// Bytes that were asked for come as words of device memory, which a string may begin within.
-inline void send_string(const keys_plan& plan, const key_token& key, bool descending,
-                        bool nulls_first, word_stream& bytes, order_stream& out,
-                        uint64_t& iterations) {
-  const uint32_t length = key.length;
-  const uint32_t room = 8 * plan.prefix_words;
-  const uint32_t held = length < room ? length : room;
+/// What is sent next: a key, the words of a string, or where its rest is.
+enum key_mode : uint8_t { TAKE_KEY = 0, SEND_WORD = 1, SEND_REST = 2, SEND_REST_LENGTH = 3 };
+
+/// A string that is sent. Its bytes come as words of device memory, which it may begin within.
+struct sent_string {
+  key_token key;
+  bool descending;
+  bool nulls_first;
+  /// Bytes that are sent as words, and words sent so far.
+  uint32_t bytes;
+  uint32_t sent;
+  /// Words that were read, of so many; the last of them.
+  uint32_t read;
+  uint32_t words;
+  uint64_t before;
+};
+
+/// Takes the bytes of a string so far that its first word can be made of the next one.
+inline void begin_string(const key_token& key, uint32_t room, word_stream& bytes,
+                         sent_string& string) {
   const uint32_t skipped = static_cast<uint32_t>(key.word % 8);
-  const uint32_t word_count = length == 0 ? 0 : (skipped + held + 7) / 8;
-  // A string that fills its last word goes on with an empty one.
-  const uint32_t sent = length < room ? length / 8 + 1 : plan.prefix_words;
-  uint64_t before = 0;
-  uint32_t read = 0;
-  if (word_count != 0) {
-    before = bytes.read();
-    read = 1;
-  }
-SEND_WORDS:
-  for (uint32_t at = 0; at < sent; at++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
-    uint64_t next = 0;
-    if (read < word_count) {
-      next = bytes.read();
-      read++;
-    }
-    const uint32_t left = held - 8 * at < 8 ? held - 8 * at : 8;
-    uint64_t word = before >> (8 * skipped);
-    if (skipped != 0) word |= next << (64 - 8 * skipped);
-    before = next;
-    order_word made =
-        make_word(byte_swap(low_bits(word, 8 * left)), key.valid, descending, nulls_first);
-    made.count = static_cast<uint8_t>(!key.valid ? 0 : descending ? 8 - left : left);
-    made.ends_row = key.ends_row && at + 1 == sent && length < room;
-    out.write(made);
-  }
-  iterations += sent + 1;
-  if (length < room) return;
-  order_word rest = make_word(key.word + room, true, false, nulls_first);
-  rest.kind = WORD_REST;
-  rest.descending = descending;
-  out.write(rest);
-  rest.kind = WORD_REST_LENGTH;
-  rest.word = length - room;
-  rest.ends_row = key.ends_row;
-  out.write(rest);
-  iterations += 2;
+  string.key = key;
+  string.bytes = key.length < room ? key.length : room;
+  string.sent = 0;
+  string.read = key.length == 0 ? 0 : 1;
+  string.words = key.length == 0 ? 0 : (skipped + string.bytes + 7) / 8;
+  string.before = 0;
+  if (key.length != 0) string.before = bytes.read();
 }
 
-/// Process: keys in, their words out, in the stream of their input.
+/// The next word of a string.
+inline order_word next_word(word_stream& bytes, sent_string& string) {
+  const uint32_t skipped = static_cast<uint32_t>(string.key.word % 8);
+  uint64_t next = 0;
+  if (string.read < string.words) {
+    next = bytes.read();
+    string.read++;
+  }
+  const uint32_t behind = string.bytes - 8 * string.sent;
+  const uint32_t left = behind < 8 ? behind : 8;
+  uint64_t word = string.before >> (8 * skipped);
+  if (skipped != 0) word |= next << (64 - 8 * skipped);
+  string.before = next;
+  order_word made = make_word(byte_swap(low_bits(word, 8 * left)), string.key.valid,
+                              string.descending, string.nulls_first);
+  made.count = static_cast<uint8_t>(!string.key.valid     ? 0
+                                    : string.descending ? 8 - left
+                                                        : left);
+  return made;
+}
+
+/// A number as a word; or the word that says that there is none.
+inline order_word number_word(const key_token& key, bool descending, bool nulls_first) {
+  order_word word = make_word(key.word, key.valid, descending, nulls_first);
+  const uint64_t sign = static_cast<uint64_t>(key.is_low ? 0 : 1) << 63;
+  if (key.valid) word.word ^= sign;
+  word.ends_row = key.ends_row;
+  if (key.kind != KEY_NUMBER) word.kind = key.kind == KEY_ENDED ? WORD_ENDED : WORD_FAILED;
+  return word;
+}
+
+/// Process: keys in, their words out, in the stream of their input. A word is sent in each
+/// iteration; a string begins with one that sends none.
 inline void make_keys(const keys_plan& plan, key_stream& keys, word_stream& bytes,
                       order_stream words[MERGE_INPUTS_MAX], report_stream& reports) {
   process_report own = empty_report();
+  sent_string string = sent_string();
+  key_mode mode = TAKE_KEY;
+  const uint32_t room = 8 * plan.prefix_words;
   uint32_t at = 0;
+  bool more = true;
 KEYS_OF_ROWS:
-  while (true) {
+  while (more) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    const key_token key = keys.read();
-    if (key.kind == KEY_LAST) break;
-    const bool descending = plan.descending[at];
-    const bool nulls_first = plan.nulls_first[at];
-    order_word word = make_word(key.word, key.valid, descending, nulls_first);
-    word.ends_row = key.ends_row;
-    if (key.kind == KEY_STRING) {
-      send_string(plan, key, descending, nulls_first, bytes, words[key.input], own.iterations);
-    } else {
-      if (key.kind == KEY_NUMBER) {
-        const uint64_t sign = static_cast<uint64_t>(key.is_low ? 0 : 1) << 63;
-        word.word = !key.valid ? 0 : word.word ^ sign;
-      } else {
-        word.kind = key.kind == KEY_ENDED ? WORD_ENDED : WORD_FAILED;
+    order_word word = order_word();
+    uint8_t input = string.key.input;
+    bool is_sent = true;
+    if (mode == TAKE_KEY) {
+      const key_token key = keys.read();
+      input = key.input;
+      more = key.kind != KEY_LAST;
+      is_sent = more && key.kind != KEY_STRING;
+      word = number_word(key, plan.descending[at], plan.nulls_first[at]);
+      if (key.kind == KEY_STRING) {
+        string.descending = plan.descending[at];
+        string.nulls_first = plan.nulls_first[at];
+        begin_string(key, room, bytes, string);
+        mode = SEND_WORD;
       }
-      words[key.input].write(word);
-      own.iterations++;
+      // The halves of a number are two tokens of one key.
+      const bool is_first_half = key.kind == KEY_NUMBER && plan.is_wide[at] && !key.is_low;
+      at = key.ends_row ? 0 : is_first_half ? at : at + 1;
+    } else if (mode == SEND_WORD) {
+      word = next_word(bytes, string);
+      string.sent++;
+      // A string that fills its last word goes on with an empty one.
+      const bool is_whole = string.key.length < room && 8 * string.sent > string.key.length;
+      word.ends_row = string.key.ends_row && is_whole;
+      mode = is_whole ? TAKE_KEY : string.sent == plan.prefix_words ? SEND_REST : SEND_WORD;
+    } else {
+      const bool is_length = mode == SEND_REST_LENGTH;
+      word.word = is_length ? string.key.length - room : string.key.word + room;
+      word.kind = is_length ? WORD_REST_LENGTH : WORD_REST;
+      word.descending = string.descending;
+      word.ends_row = is_length && string.key.ends_row;
+      mode = is_length ? TAKE_KEY : SEND_REST_LENGTH;
     }
-    // The halves of a number are two tokens of one key.
-    const bool is_first_half = key.kind == KEY_NUMBER && plan.is_wide[at] && !key.is_low;
-    at = key.ends_row ? 0 : is_first_half ? at : at + 1;
+    if (is_sent) words[input].write(word);
+    if (more) own.iterations++;
   }
   order_word end = order_word();
   end.kind = WORD_LAST;

@@ -5,7 +5,7 @@
 //       ^      ^  |  ^                     |
 //       |      |  |  +---------------------+
 //      ask ----+  +-> gather -> write_blocks -> write_lines
-//                         +-> ask_strings -> pack_strings -> write_blocks
+//                         +-> list_strings -> ask_strings -> pack_strings -> write_blocks
 //
 // A part of a merge first finds its two cuts in the inputs (cut.hpp) and merges what lies between
 // them. Of each input it also merges the row before its cut, which it does not put out: the order
@@ -132,6 +132,7 @@ inline void run_processes(const process_plans& plans, const result_record& heade
   reference_blocks blocks_of_strings;
   block_stream blocks;
   block_stream string_blocks;
+  string_stream strings;
   piece_stream pieces;
   packed_stream packed;
   result_lines lines;
@@ -154,8 +155,8 @@ inline void run_processes(const process_plans& plans, const result_record& heade
   NS_STAGE(flow, choose(plans.choose, order_words, cancel, requests[2], tie_words, turns, chosen));
   NS_STAGE(flow, gather(plans.gather, values, blocks_of_values, blocks_of_validity,
                         blocks_of_strings, blocks, string_blocks));
-  NS_STAGE(flow, ask_strings(plans.strings, blocks_of_strings, string_blocks, requests[3], pieces,
-                             strings_asked));
+  NS_STAGE(flow, list_strings(plans.listing, blocks_of_strings, string_blocks, strings));
+  NS_STAGE(flow, ask_strings(plans.strings, strings, requests[3], pieces, strings_asked));
   NS_STAGE(flow, pack_strings(pieces, string_words, packed, strings_packed));
   NS_STAGE(flow, write_blocks(plans.output, header, blocks_of_values, blocks_of_validity, blocks,
                               packed, fetched, asked, read, keyed, chosen, strings_asked,

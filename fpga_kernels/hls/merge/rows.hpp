@@ -7,8 +7,9 @@
 // first. Whoever takes values may be without room; words arrive all the same, so that the process
 // that reads device memory waits for nobody.
 //
-// A value that contradicts the format ends its input: keys never go on with it, and of a column
-// that is no key the row was chosen already, so the merge ends with the next row.
+// A value that contradicts the format ends the merge: instead of it and of any later key it is said
+// that the input has failed. The loop itself goes on as if nothing was: which value is next never
+// depends on one that was read, which is there only some cycles later.
 #pragma once
 
 #include "deal.hpp"
@@ -290,14 +291,11 @@ STEPS:
       const bool is_told = width != WIDTH_BYTES || step.word == 1;
       const bool ends_row = is_last_word && step.index + 1u == (is_put ? plan.columns.count
                                                                        : plan.key_count);
-      if (!is_sound && is_put) {
-        // The row was chosen already: no other one of the input will be.
-        own.status = STATUS_CORRUPT;
-        value.length = 0;
-      }
+      // Of a column that is no key the row was chosen already.
+      if (!is_sound) own.status = STATUS_CORRUPT;
       if (is_told && is_put) {
         values.write(value);
-      } else if (is_told && is_sound) {
+      } else if (is_told) {
         key_token token = key_token();
         token.word = value.word;
         token.length = value.length;
@@ -306,20 +304,16 @@ STEPS:
         token.valid = valid;
         token.is_low = width == WIDTH_W128 && !is_high;
         token.ends_row = ends_row;
-        keys.write(token);
-        if (value.length != 0) requests.write(prefix_request(value, plan.prefix_bytes));
-      } else if (is_told) {
-        keys.write(key_end(step.input, KEY_FAILED));
-        state.end[step.input] = END_TOLD;
+        const bool is_failed = own.status != STATUS_OK;
+        keys.write(is_failed ? key_end(step.input, KEY_FAILED) : token);
+        if (value.length != 0 && !is_failed) {
+          requests.write(prefix_request(value, plan.prefix_bytes));
+        }
       }
       if (is_last_word) own.values++;
       step.word = is_last_word ? 0 : 1;
       if (is_last_word) step.index++;
-      if (!is_put && is_told && !is_sound) {
-        // Nothing of the input is looked at again.
-        step.job = JOB_NONE;
-        cursor.is_open = false;
-      } else if (ends_row) {
+      if (ends_row) {
         step.index = 0;
         // The keys of a row behind follow at once if they are there.
         const bool goes_on = is_put && can_read_keys(state, step.input);
@@ -329,10 +323,6 @@ STEPS:
         if (cursor.row == half.end) {
           cursor.is_open = false;
           if (is_put) freed.write(step.input);
-        }
-        if (is_put && own.status != STATUS_OK && state.end[step.input] != END_TOLD) {
-          state.end[step.input] = ENDS_CORRUPT;
-          state.keys[step.input].is_open = false;
         }
       }
       own.iterations++;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the strings of a block, column by column, one behind the other.
 //
-// One process walks over a block and asks for its strings, another one packs what comes: as many
-// requests are under way as the port keeps. Both count words of device memory, one an iteration.
+// One process walks over a block, one asks for its strings, a third one packs what comes: as many
+// requests are under way as the port keeps. So no iteration waits for what one before it has read.
 #pragma once
 
 #include "../common/packing.hpp"
@@ -14,63 +14,63 @@ namespace merging {
 /// Bytes of a request for a part of a string.
 static constexpr uint32_t PIECE_BYTES = 8 * (REQUEST_WORDS_MAX - 1);
 
-/// Asks for the strings of one column; false once there were too many steps.
-inline bool ask_column_strings(const reference_block& strings, uint32_t first, uint32_t rows,
-                               uint64_t steps_max, request_stream& requests,
-                               piece_stream& pieces, uint64_t& steps) {
-  uint32_t row = 0;
-  uint64_t asked = 0;
-PIECES:
-  while (row < rows && steps <= steps_max) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    const string_reference string = strings[first + row];
-    const uint64_t left = string.length - asked;
-    const uint32_t bytes = left < PIECE_BYTES ? static_cast<uint32_t>(left) : PIECE_BYTES;
-    if (bytes != 0) {
-      const uint64_t at = string.at + asked;
-      const uint32_t skipped = static_cast<uint32_t>(at % 8);
-      const uint32_t count = (skipped + bytes + 7) / 8;
-      requests.write(request_token{at / 8, static_cast<uint8_t>(count), TO_STRINGS, false});
-      pieces.write(piece_token{static_cast<uint16_t>(bytes), static_cast<uint8_t>(skipped), false,
-                               false});
-      steps += (bytes + 7) / 8;
-    }
-    asked += bytes;
-    if (asked == string.length) {
-      row++;
-      asked = 0;
-    }
-  }
-  return row == rows;
-}
-
-/// Process: blocks in, requests for their strings out. Of a merge that took too many steps nothing
-/// more is asked for.
-inline void ask_strings(const strings_plan& plan, reference_blocks& strings_in,
-                        block_stream& blocks, request_stream& requests, piece_stream& pieces,
-                        report_stream& reports) {
-  process_report own = empty_report();
-  uint64_t steps = 0;
+/// Process: blocks in, their strings out, column by column.
+inline void list_strings(const listing_plan& plan, reference_blocks& strings_in,
+                         block_stream& blocks, string_stream& strings_out) {
 BLOCKS_OF_STRINGS:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
     const block_token block = blocks.read();
     if (block.last) break;
-    hls::read_lock<reference_block> strings(strings_in);
+    hls::read_lock<reference_block> lock(strings_in);
+    const reference_block& strings = lock;
+    // What cannot be written is not copied.
+    const uint32_t rows = block.too_large ? 0 : block.rows;
   STRING_COLUMNS:
     for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
-      if (own.status == STATUS_OK && !block.too_large &&
-          !ask_column_strings(strings, column * plan.block_rows, block.rows, plan.steps_max,
-                              requests, pieces, steps)) {
-        own.status = STATUS_STEPS_EXCEEDED;
+    STRINGS_OF_COLUMN:
+      for (uint32_t row = 0; row < rows; row++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
+        const string_reference string = strings[column * plan.block_rows + row];
+        strings_out.write(string_token{string.at, string.length, false, false});
       }
-      pieces.write(piece_token{0, 0, true, false});
+      strings_out.write(string_token{0, 0, true, false});
     }
   }
-  pieces.write(piece_token{0, 0, false, true});
+  strings_out.write(string_token{0, 0, false, true});
+}
+
+/// Process: strings in, requests for their bytes out. Of a merge that took too many steps nothing
+/// more is asked for.
+inline void ask_strings(const strings_plan& plan, string_stream& strings, request_stream& requests,
+                        piece_stream& pieces, report_stream& reports) {
+  process_report own = empty_report();
+  string_token string = string_token();
+  uint64_t steps = 0;
+PIECES:
+  while (!string.last) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    if (string.length == 0) string = strings.read();
+    if (steps > plan.steps_max) string.length = 0;
+    if (string.ends_column || string.last) {
+      pieces.write(piece_token{0, 0, string.ends_column, string.last});
+    } else if (string.length != 0) {
+      const uint32_t bytes = string.length < PIECE_BYTES ? string.length : PIECE_BYTES;
+      const uint32_t skipped = static_cast<uint32_t>(string.at % 8);
+      const uint32_t count = (skipped + bytes + 7) / 8;
+      requests.write(request_token{string.at / 8, static_cast<uint8_t>(count), TO_STRINGS, false});
+      pieces.write(piece_token{static_cast<uint16_t>(bytes), static_cast<uint8_t>(skipped), false,
+                               false});
+      steps += (bytes + 7) / 8;
+      string.at += bytes;
+      string.length -= bytes;
+    }
+  }
   requests.write(last_request());
+  if (steps > plan.steps_max) own.status = STATUS_STEPS_EXCEEDED;
   reports.write(own);
 }
 

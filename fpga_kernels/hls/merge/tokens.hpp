@@ -44,6 +44,10 @@ static constexpr int KEY_DEPTH = 32;
 /// Rows of an input whose keys are on their way, at most.
 static constexpr uint32_t AHEAD_MAX = 8;
 
+/// Iterations from the last word of a row to the first one of the next: compared with the heads, noted,
+/// chosen, passed on. The words of a row come one in each; so a row with one takes four. Assumed.
+static constexpr uint32_t CHOICE_DEPTH = 4;
+
 /// Words of a block of the result, an URAM, and strings of it. Blocks are handed on whole, so there
 /// are two of each.
 static constexpr uint32_t BLOCK_WORDS = 4096;
@@ -150,6 +154,14 @@ struct string_reference {
   uint32_t length;
 };
 
+/// A string that is copied; or the end of a column, or of all.
+struct string_token {
+  uint64_t at;
+  uint32_t length;
+  bool ends_column;
+  bool last;
+};
+
 /// Some bytes of strings that were asked for; or the end of a column.
 struct piece_token {
   uint16_t bytes;
@@ -199,6 +211,7 @@ typedef hls::stream<turn_token, 16> turn_stream;
 typedef hls::stream<value_token, 32> value_stream;
 typedef hls::stream<key_token, 16> key_stream;
 typedef hls::stream<order_word, KEY_DEPTH> order_stream;
+typedef hls::stream<string_token, 4> string_stream;
 typedef hls::stream<piece_token, 64> piece_stream;
 typedef hls::stream<packed_token, 16> packed_stream;
 typedef hls::stream<block_token, 2> block_stream;
