@@ -42,34 +42,81 @@ THIN_OUT:
   blocks.stride *= 2;
 }
 
-/// Reads the headers of all blocks of an input that has just been opened.
-inline void index_blocks(const merge_plan& plan, line_port& input, const input_cursor& cursor,
-                         line_store& store, const volatile uint32_t* cancel, block_index& blocks,
-                         progress& done) {
-  line_reader reader(input, store, done);
-  blocks.count = 0;
-  blocks.stride = 1;
-  blocks.rows = 0;
-  uint64_t at = cursor.next_block;
-  uint64_t seen = 0;
-BLOCKS:
-  while (at != cursor.end) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2097152
-    block_header header;
-    if (!read_block_header(reader, at, cursor.end, cursor.rows_left - blocks.rows, header)) {
-      return fail(done, STATUS_CORRUPT);
-    }
-    if (seen % blocks.stride == 0 && blocks.count == INDEX_PLACES) thin_out(blocks);
-    if (seen % blocks.stride == 0) {
-      blocks.places[blocks.count] = {blocks.rows, at};
-      blocks.count++;
-    }
-    seen++;
-    blocks.rows += header.rows;
-    at += header.bytes / 8;
-    if (!may_go_on(done, 1, plan.steps_max, cancel)) return;
+/// Where the walk over the blocks of an input stands.
+struct block_walk {
+  uint64_t at;
+  uint64_t seen;
+  bool is_open;
+};
+
+/// Notes a block of an input; false if it is none.
+inline bool note_block(uint64_t word, const input_cursor& cursor, block_index& blocks,
+                       block_walk& walk) {
+  uint64_t words[BLOCK_HEADER_BYTES / 8] = {word, 0};
+  const block_header header = load_block_header(words, 0);
+  if (!is_block(header, cursor.end - walk.at, cursor.rows_left - blocks.rows)) return false;
+  if (walk.seen % blocks.stride == 0 && blocks.count == INDEX_PLACES) thin_out(blocks);
+  if (walk.seen % blocks.stride == 0) {
+    blocks.places[blocks.count] = {blocks.rows, walk.at};
+    blocks.count++;
   }
-  if (blocks.rows != cursor.rows_left) fail(done, STATUS_CORRUPT);
+  walk.seen++;
+  blocks.rows += header.rows;
+  walk.at += header.bytes / 8;
+  walk.is_open = walk.at != cursor.end;
+  return true;
+}
+
+/// Reads the headers of all blocks of inputs that have just been opened. Each says where the next
+/// one is: so one of each input is asked for at a time, all inputs together.
+inline void index_blocks(const merge_plan& plan, line_port& input,
+                         const input_cursor cursors[MERGE_INPUTS_MAX],
+                         const volatile uint32_t* cancel, block_index blocks[MERGE_INPUTS_MAX],
+                         progress& done) {
+  block_walk walks[MERGE_INPUTS_MAX];
+BEGIN_WALKS:
+  for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+    walks[index] = {cursors[index].next_block, 0, cursors[index].next_block != cursors[index].end};
+    blocks[index].count = 0;
+    blocks[index].stride = 1;
+    blocks[index].rows = 0;
+  }
+  uint64_t steps = 1;
+BLOCKS:
+  while (steps != 0) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
+    steps = 0;
+  ASK_FOR_HEADERS:
+    for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      if (!walks[index].is_open) continue;
+      input.read_request(walks[index].at / 8, 1);
+      steps++;
+    }
+  TAKE_HEADERS:
+    for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+      if (!walks[index].is_open) continue;
+      const line_t line = input.read();
+      const uint64_t word = line_word(line, static_cast<int>(walks[index].at % 8));
+      if (!note_block(word, cursors[index], blocks[index], walks[index])) {
+        fail(done, STATUS_CORRUPT);
+      }
+    }
+    done.lines_read += steps;
+    done.waits += steps != 0 ? 1 : 0;
+    if (!may_go_on(done, steps, plan.steps_max, cancel)) return;
+  }
+CHECK_ROWS:
+  for (uint32_t index = 0; index < plan.input_count; index++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
+    if (blocks[index].rows != cursors[index].rows_left) fail(done, STATUS_CORRUPT);
+  }
 }
 
 /// The last place that is not behind a row.

@@ -79,6 +79,13 @@ READ_HEADER:
   rows.rows_kept += header.rows_out;
 }
 
+/// Whether this can be the header of a block with so many words and rows left.
+inline bool is_block(const block_header& header, uint64_t words_left, uint64_t rows_left) {
+  if (words_left < BLOCK_HEADER_BYTES / 8) return false;
+  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > rows_left) return false;
+  return header.bytes % 8 == 0 && header.bytes / 8 <= words_left;
+}
+
 /// Reads the header of a block at word `at`; false when it has more rows than are left, or leads
 /// out of the payload.
 template <typename Reader>
@@ -89,8 +96,7 @@ inline bool read_block_header(Reader& reader, uint64_t at, uint64_t end, uint64_
   words[0] = reader.read(USE_HEAD, at);
   words[1] = 0;
   header = load_block_header(words, 0);
-  if (header.rows == 0 || header.rows > BLOCK_ROWS_MAX || header.rows > rows_left) return false;
-  return header.bytes % 8 == 0 && header.bytes / 8 <= end - at;
+  return is_block(header, end - at, rows_left);
 }
 
 /// Finds the columns of the next block; false when it contradicts itself.

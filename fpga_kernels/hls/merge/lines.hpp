@@ -2,7 +2,7 @@
 // Device memory as the search for the cuts of a part reads it: a line for each of a few purposes.
 //
 // A search reads no further than it looks, and where it looks next depends on what it read: every
-// line that is not held is waited for.
+// line that is not held is waited for, some of them together.
 #pragma once
 
 #include "progress.hpp"
@@ -37,15 +37,36 @@ CLEAR_LINES:
   }
 }
 
+inline bool is_held(const line_store& store, uint32_t use, uint64_t word) {
+  return store.held[use] && store.place[use] == word / 8;
+}
+
+/// Takes a line that was asked for.
+inline void take_line(line_port& input, line_store& store, uint32_t use, uint64_t word) {
+  store.line[use] = input.read();
+  store.place[use] = word / 8;
+  store.held[use] = true;
+}
+
+/// Fetches the lines of two words at once.
+inline void hold_both(line_port& input, line_store& store, uint32_t use_a, uint64_t word_a,
+                      uint32_t use_b, uint64_t word_b, progress& done) {
+  const bool needs_a = !is_held(store, use_a, word_a);
+  const bool needs_b = !is_held(store, use_b, word_b);
+  if (needs_a) input.read_request(word_a / 8, 1);
+  if (needs_b) input.read_request(word_b / 8, 1);
+  if (needs_a) take_line(input, store, use_a, word_a);
+  if (needs_b) take_line(input, store, use_b, word_b);
+  done.lines_read += (needs_a ? 1 : 0) + (needs_b ? 1 : 0);
+  done.waits += needs_a || needs_b ? 1 : 0;
+}
+
 /// Word `word` of the input.
 inline uint64_t read_word(line_port& input, line_store& store, uint32_t use, uint64_t word,
                           progress& done) {
-  const uint64_t place = word / 8;
-  if (!store.held[use] || store.place[use] != place) {
-    input.read_request(place, 1);
-    store.line[use] = input.read();
-    store.place[use] = place;
-    store.held[use] = true;
+  if (!is_held(store, use, word)) {
+    input.read_request(word / 8, 1);
+    take_line(input, store, use, word);
     done.lines_read++;
     done.waits++;
   }

@@ -44,10 +44,9 @@ OPEN:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
     open_input(input, plan.inputs[index], inputs.store, inputs.cursors[index], rows, done);
     if (done.status != STATUS_OK) break;
-    if (plan.parts > 1) {
-      index_blocks(plan, input, inputs.cursors[index], inputs.store, cancel, inputs.blocks[index],
-                   done);
-    }
+  }
+  if (plan.parts > 1 && done.status == STATUS_OK) {
+    index_blocks(plan, input, inputs.cursors, cancel, inputs.blocks, done);
   }
   return rows;
 }
