@@ -59,8 +59,8 @@ inline void ask_column(const ask_plan& plan, uint8_t input, uint32_t column, con
   place.place = static_cast<uint16_t>(window * VALIDITY_WORDS + place.half * VALIDITY_WORDS / 2);
   place.count = static_cast<uint16_t>((end + 63) / 64 - rows.first / 64);
   places.write(place);
-  requests.write(request_token{from.validity + rows.first / 64,
-                               static_cast<uint8_t>(place.count), TO_ROWS, false});
+  requests.write(request_token{from.validity + rows.first / 64, static_cast<uint8_t>(place.count),
+                               TO_ROWS, false});
   // Of strings the end of the one before is read as well, which may lie in the word before.
   const bool has_before = width == WIDTH_BYTES && rows.first > 0;
   const uint64_t first = from.values + static_cast<uint64_t>(rows.first) * value_bytes(width) / 8;
@@ -157,8 +157,9 @@ BEGIN_INPUTS:
     // The row within the first block stands behind its opening.
     state.row[input] = 0;
     uint8_t end;
-    if (plan.start[input].row != 0 && find_row(plan, static_cast<uint8_t>(input), reader, state, end)) {
-      state.row[input] = plan.start[input].row;
+    const uint32_t row = plan.start[input].row;
+    if (row != 0 && find_row(plan, static_cast<uint8_t>(input), reader, state, end)) {
+      state.row[input] = row;
     }
   }
 FIRST_HALVES:

@@ -2,10 +2,10 @@
 // Which input has the next row: the row that an input has now is compared with those of all others
 // at once.
 //
-//     before[a], a bit for each b     Of the rows at the heads of two inputs it is known which goes
-//                                     first. The one that goes before all others is next. When it
-//                                     has left, the next row of its input is held against the other
-//                                     heads, and against the one that left: an input must be sorted.
+//     before[a], a bit for each b    Of the rows at the heads of two inputs it is known which goes
+//                                    first. The one that goes before all others is next. When it
+//                                    has left, the next row of its input is held against the other
+//                                    heads, and against the one that left: inputs must be sorted.
 //
 // Words of keys are compared in the order in which they come, one in an iteration, with those of
 // all heads: the memory of each input gives its word, as many comparators say which is less. Equal
@@ -166,8 +166,7 @@ inline void begin_row(uint32_t present, choice_state& state) {
 
 /// Takes a word of the next row of an input and holds it against those of the rows that the row has
 /// equalled so far.
-inline void take_word(order_stream words[MERGE_INPUTS_MAX], head_rows& heads,
-                      choice_state& state) {
+inline void take_word(order_stream words[MERGE_INPUTS_MAX], head_rows& heads, choice_state& state) {
 #pragma HLS ARRAY_PARTITION variable = heads.words dim = 1 complete
 #pragma HLS BIND_STORAGE variable = heads.words type = ram_2p impl = lutram
 #pragma HLS ARRAY_PARTITION variable = heads.place complete
@@ -222,6 +221,7 @@ RESTS:
 inline void take_place(uint32_t input, const comparison& found, head_rows& heads) {
 #pragma HLS ARRAY_PARTITION variable = heads.before complete
 #pragma HLS ARRAY_PARTITION variable = heads.equal complete
+  const uint32_t own = bit_of(input);
   uint32_t behind = 0;
 NOTE_ORDER:
   for (uint32_t other = 0; other < MERGE_INPUTS_MAX; other++) {
@@ -229,14 +229,14 @@ NOTE_ORDER:
     const uint32_t bit = bit_of(other);
     const bool is_equal = (found.equal & bit) != 0;
     const bool goes_before = is_equal ? other < input : (found.before & bit) != 0;
-    heads.before[other] = (heads.before[other] & ~bit_of(input)) | (goes_before ? bit_of(input) : 0);
-    heads.equal[other] = (heads.equal[other] & ~bit_of(input)) | (is_equal ? bit_of(input) : 0);
+    heads.before[other] = (heads.before[other] & ~own) | (goes_before ? own : 0);
+    heads.equal[other] = (heads.equal[other] & ~own) | (is_equal ? own : 0);
     behind |= goes_before ? 0 : bit;
   }
   heads.before[input] = behind;
   heads.equal[input] = found.equal;
   heads.place[input] = static_cast<uint8_t>(1 - heads.place[input]);
-  heads.present |= bit_of(input);
+  heads.present |= own;
 }
 
 /// The input whose row goes before all others; as many as there may be if none has one.
@@ -272,7 +272,6 @@ inline choice note_row(const choose_plan& plan, head_rows& heads, choice_state& 
     heads.present &= ~bit;
   }
   done.steps += state.rest.word;
-  if (done.steps > plan.steps_max) fail(done, STATUS_STEPS_EXCEEDED);
   if (state.filled < plan.input_count) state.filled++;
   if (state.filled < plan.input_count && done.status == STATUS_OK) {
     return choice{state.filled, false};

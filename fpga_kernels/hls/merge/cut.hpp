@@ -90,8 +90,7 @@ KEY_COLUMNS:
     const uint32_t column = plan.keys[key].column;
     const uint8_t width = plan.columns.width[column];
     const column_place& place = cursor.columns[column];
-    const uint64_t first =
-        place.values + static_cast<uint64_t>(in_block) * value_bytes(width) / 8;
+    const uint64_t first = place.values + static_cast<uint64_t>(in_block) * value_bytes(width) / 8;
     hold_both(input, inputs.store, USE_VALIDITY, place.validity + in_block / 64, USE_VALUES, first,
               done);
     const uint64_t bits =

@@ -41,9 +41,9 @@ PLACE_COLUMNS:
 }
 
 /// Packs the rows of a block; true behind the last row.
-inline bool fill_block(const gather_plan& plan, const gathered_places& places,
-                       value_stream& values, value_block& words, validity_block& validity,
-                       reference_block& strings, block_token& block) {
+inline bool fill_block(const gather_plan& plan, const gathered_places& places, value_stream& values,
+                       value_block& words, validity_block& validity, reference_block& strings,
+                       block_token& block) {
   gathered_columns packed;
   uint32_t column = 0;
   bool is_high = false;
@@ -61,8 +61,8 @@ VALUES:
     const uint32_t row = block.rows;
     const uint32_t bytes = value_bytes(width);
     const uint32_t bit = row % 64;
-    const uint64_t valid = (bit == 0 ? 0 : packed.valid[column]) |
-                           static_cast<uint64_t>(value.valid ? 1 : 0) << bit;
+    const uint64_t valid =
+        (bit == 0 ? 0 : packed.valid[column]) | static_cast<uint64_t>(value.valid ? 1 : 0) << bit;
     packed.valid[column] = valid;
     validity[column * VALID_WORDS + row / 64] = valid;
     const uint64_t end = (row == 0 ? 0 : packed.end[column]) + value.length;

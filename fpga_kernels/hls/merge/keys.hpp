@@ -71,9 +71,7 @@ inline order_word next_word(word_stream& bytes, sent_string& string) {
   string.before = next;
   order_word made = make_word(byte_swap(low_bits(word, 8 * left)), string.key.valid,
                               string.descending, string.nulls_first);
-  made.count = static_cast<uint8_t>(!string.key.valid     ? 0
-                                    : string.descending ? 8 - left
-                                                        : left);
+  made.count = static_cast<uint8_t>(!string.key.valid ? 0 : string.descending ? 8 - left : left);
   return made;
 }
 

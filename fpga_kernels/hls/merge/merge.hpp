@@ -111,8 +111,8 @@ BEGIN_WHOLE:
 }
 
 /// Merges: `header` has what is known before.
-inline void run_processes(const process_plans& plans, const result_record& header,
-                          line_port& input, line_port& output, const volatile uint32_t* cancel) {
+inline void run_processes(const process_plans& plans, const result_record& header, line_port& input,
+                          line_port& output, const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW
   request_stream requests[ASKERS];
   word_stream heads;
@@ -145,11 +145,11 @@ inline void run_processes(const process_plans& plans, const result_record& heade
 
   NS_REGION(flow);
   NS_STAGE(flow, write_lines(lines, output));
-  NS_STAGE(flow, fetch(input, requests, heads, row_words, key_words, tie_words, string_words,
-                       fetched));
+  NS_STAGE(flow,
+           fetch(input, requests, heads, row_words, key_words, tie_words, string_words, fetched));
   NS_STAGE(flow, ask(plans.ask, freed, heads, requests[0], places, asked));
-  NS_STAGE(flow, read_rows(plans.rows, places, row_words, turns, freed, keys, requests[1], values,
-                           read));
+  NS_STAGE(flow,
+           read_rows(plans.rows, places, row_words, turns, freed, keys, requests[1], values, read));
   NS_STAGE(flow, make_keys(plans.keys, keys, key_words, order_words, keyed));
   NS_STAGE(flow, choose(plans.choose, order_words, cancel, requests[2], tie_words, turns, chosen));
   NS_STAGE(flow, gather(plans.gather, values, blocks_of_values, blocks_of_validity,
@@ -157,9 +157,9 @@ inline void run_processes(const process_plans& plans, const result_record& heade
   NS_STAGE(flow, list_strings(plans.listing, blocks_of_strings, string_blocks, strings));
   NS_STAGE(flow, ask_strings(plans.strings, strings, requests[3], pieces, strings_asked));
   NS_STAGE(flow, pack_strings(pieces, string_words, packed, strings_packed));
-  NS_STAGE(flow, write_blocks(plans.output, header, blocks_of_values, blocks_of_validity, blocks,
-                              packed, fetched, asked, read, keyed, chosen, strings_asked,
-                              strings_packed, lines));
+  NS_STAGE(flow,
+           write_blocks(plans.output, header, blocks_of_values, blocks_of_validity, blocks, packed,
+                        fetched, asked, read, keyed, chosen, strings_asked, strings_packed, lines));
   NS_RUN(flow);
 }
 

@@ -108,9 +108,9 @@ COLUMN_WORDS:
 }
 
 /// Writes a block; false when there is no room.
-inline bool write_block(const output_plan& plan, const block_token& block,
-                        const value_block& words, const validity_block& validity, bool has_room,
-                        packed_stream& strings, result_writer& writer, result_lines& out) {
+inline bool write_block(const output_plan& plan, const block_token& block, const value_block& words,
+                        const validity_block& validity, bool has_room, packed_stream& strings,
+                        result_writer& writer, result_lines& out) {
   const uint64_t bytes = block.rows == 0 ? 0 : block_bytes(plan, words, block.rows);
   // A block's size and its ends of strings are 32 bits wide.
   const bool fits = has_room && !block.too_large && bytes <= 0xffffffffu &&
@@ -174,18 +174,17 @@ inline void add_reports(const process_reports& all, const result_writer& writer,
   record.filter_iterations = iterations_32(larger(all.chosen.iterations, all.keyed.iterations));
   record.project_iterations = iterations_32(all.fetched.iterations);
   record.decode_iterations_lane_max = iterations_32(all.read.iterations);
-  record.write_iterations =
-      iterations_32(larger(writer.iterations, all.strings_packed.iterations));
+  record.write_iterations = iterations_32(larger(writer.iterations, all.strings_packed.iterations));
   record.string_words += all.chosen.string_words + all.strings_packed.string_words;
 }
 
 /// Process: blocks and strings in, lines of the result out.
 inline void write_blocks(const output_plan& plan, const result_record& header,
-                         value_blocks& words_in, validity_blocks& validity_in,
-                         block_stream& blocks, packed_stream& strings, report_stream& fetched,
-                         report_stream& asked, report_stream& read, report_stream& keyed,
-                         report_stream& chosen, report_stream& strings_asked,
-                         report_stream& strings_packed, result_lines& out) {
+                         value_blocks& words_in, validity_blocks& validity_in, block_stream& blocks,
+                         packed_stream& strings, report_stream& fetched, report_stream& asked,
+                         report_stream& read, report_stream& keyed, report_stream& chosen,
+                         report_stream& strings_asked, report_stream& strings_packed,
+                         result_lines& out) {
   result_writer writer;
   bool has_room = true;
 BLOCKS_TO_WRITE:

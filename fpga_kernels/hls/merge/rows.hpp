@@ -289,8 +289,8 @@ STEPS:
       }
       if (!valid) value.word = 0;
       const bool is_told = width != WIDTH_BYTES || step.word == 1;
-      const bool ends_row = is_last_word && step.index + 1u == (is_put ? plan.columns.count
-                                                                       : plan.key_count);
+      const bool ends_row =
+          is_last_word && step.index + 1u == (is_put ? plan.columns.count : plan.key_count);
       // Of a column that is no key the row was chosen already.
       if (!is_sound) own.status = STATUS_CORRUPT;
       if (is_told && is_put) {

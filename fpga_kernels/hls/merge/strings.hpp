@@ -62,8 +62,8 @@ PIECES:
       const uint32_t skipped = static_cast<uint32_t>(string.at % 8);
       const uint32_t count = (skipped + bytes + 7) / 8;
       requests.write(request_token{string.at / 8, static_cast<uint8_t>(count), TO_STRINGS, false});
-      pieces.write(piece_token{static_cast<uint16_t>(bytes), static_cast<uint8_t>(skipped), false,
-                               false});
+      pieces.write(
+          piece_token{static_cast<uint16_t>(bytes), static_cast<uint8_t>(skipped), false, false});
       steps += (bytes + 7) / 8;
       string.at += bytes;
       string.length -= bytes;

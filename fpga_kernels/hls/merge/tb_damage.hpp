@@ -65,8 +65,7 @@ inline void cancelled_midway(tally& all) {
   test_memories memories = bind_merge(model);
   uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
   word = 0;
-  call_kernel_at(memories, depth_mode::declared,
-                 reinterpret_cast<const volatile uint32_t*>(&word));
+  call_kernel_at(memories, depth_mode::declared, reinterpret_cast<const volatile uint32_t*>(&word));
   result_reader reader(memories.output);
   all.runs++;
   if (!reader.read_header()) all.fail("cancelled midway", reader.result.error);
@@ -200,6 +199,33 @@ inline void lying_inputs(tally& all) {
   const parsed_result result = call_kernel(memories, model.widths);
   all.runs++;
   if (result.header.status != STATUS_CORRUPT) all.fail("a header's checksum", "is not looked at");
+}
+
+/// What a row holds that is null is not looked at: neither compared, nor passed on.
+inline void hidden_values(tally& all) {
+  for (uint8_t width : {WIDTH_W64, WIDTH_W128, WIDTH_BOOL}) {
+    merge_model model;
+    model.widths = {width, WIDTH_W64};
+    model.keys = {{0, false, false}};
+    model.inputs.resize(2);
+    for (rows_t& rows : model.inputs) {
+      rows.push_back({number_cell(0), number_cell(1)});
+      rows.push_back({null_cell(), number_cell(2)});
+      rows.push_back({null_cell(), null_cell()});
+    }
+    test_memories memories = bind_merge(model);
+    uint8_t* values = reinterpret_cast<uint8_t*>(&memories.input[0]) + memories.starts[0] +
+                      RESULT_RECORD_BYTES + BLOCK_HEADER_BYTES + 8;
+    const size_t bytes = width == WIDTH_BOOL ? 1 : width == WIDTH_W64 ? 8 : 16;
+    values[bytes] = 1;
+    all.runs++;
+    const parsed_result result = call_kernel(memories, model.widths);
+    if (!result.error.empty()) all.fail("hidden values", result.error);
+    const rows_t expected = golden_merge(model);
+    if (result.header.status != STATUS_OK || result.rows != expected) {
+      all.fail("hidden values", "are compared");
+    }
+  }
 }
 
 /// Changes bytes of inputs by chance: whatever comes, it is a status or a sound result.

@@ -44,8 +44,9 @@ static constexpr int KEY_DEPTH = 32;
 /// Rows of an input whose keys are on their way, at most.
 static constexpr uint32_t AHEAD_MAX = 8;
 
-/// Iterations from the last word of a row to the first one of the next: compared with the heads, noted,
-/// chosen, passed on. The words of a row come one in each; so a row with one takes four. Assumed.
+/// Iterations from the last word of a row to the first one of the next: compared with the heads,
+/// noted, chosen, passed on. The words of a row come one in each; so a row with one takes four.
+/// Assumed.
 static constexpr uint32_t CHOICE_DEPTH = 4;
 
 /// Words of a block of the result, an URAM, and strings of it. Blocks are handed on whole, so there
@@ -113,7 +114,13 @@ struct value_token {
 };
 
 /// A key as it stands in a row. Numbers of 128 bits are two, the higher half first.
-enum key_kind : uint8_t { KEY_NUMBER = 0, KEY_STRING = 1, KEY_ENDED = 2, KEY_FAILED = 3, KEY_LAST = 4 };
+enum key_kind : uint8_t {
+  KEY_NUMBER = 0,
+  KEY_STRING = 1,
+  KEY_ENDED = 2,
+  KEY_FAILED = 3,
+  KEY_LAST = 4,
+};
 
 struct key_token {
   uint64_t word;
