@@ -114,9 +114,9 @@ impl Parameters {
         }
     }
 
-    /// The time of a merge on so many units: its start, the choice of each row, and for each word of
-    /// the result its share of a line and of a burst read, a value taken and a word written, as if
-    /// none were hidden by another.
+    /// The time of a merge on so many units: its start, the choice of each row, and for each word
+    /// of the result its share of a line and of a burst read, a value taken and a word written, as
+    /// if none were hidden by another.
     pub fn merge_rates(&self, units: u32) -> KernelRates {
         let merge_ns = |counters: &Counters| self.merge_ns(&shared_out(counters, units));
         let empty_ns = merge_ns(&Counters::default());

@@ -78,8 +78,8 @@ fn parts_on_several_units_give_the_same_merge() {
     for units in [2, 3, 5] {
         let (rows, merge_ns) = merged_by(units, &scans, None);
         assert_eq!(rows, expected);
-        // Beside the start each has its share, a search that is up to a sixth of it, and the bank to
-        // wait for.
+        // Beside the start each has its share, a search that is up to a sixth of it, and the bank
+        // to wait for.
         let gain = (alone_ns - 100_000) as f64 / (merge_ns - 100_000) as f64;
         let units = f64::from(units);
         assert!(gain > 0.8 * units && gain < units, "{gain} by {units}");
