@@ -97,7 +97,6 @@ OPEN_ALL:
   // Of the oldest burst: words that went on, and the place of the next one in its line.
   uint32_t passed = 0;
   uint32_t at = 0;
-  uint32_t idle = 0;
   bool has_moved = false;
 WORDS:
   while (open_count > 0 || bursts.held > 0) {
@@ -120,7 +119,16 @@ WORDS:
         moved = true;
       }
     }
-    if (open[asker] && bursts.held < IN_FLIGHT_MAX && !requests[asker].empty()) {
+    // The next one that asks, beginning behind the one that was served.
+    bool is_asked = false;
+  NEXT_ASKER:
+    for (uint32_t tried = 0; tried < ASKERS; tried++) {
+#pragma HLS UNROLL
+      if (is_asked) break;
+      asker = (asker + 1) % ASKERS;
+      is_asked = open[asker] && !requests[asker].empty();
+    }
+    if (is_asked && bursts.held < IN_FLIGHT_MAX) {
       const request_token request = requests[asker].read();
       if (request.last) {
         open[asker] = false;
@@ -135,10 +143,8 @@ WORDS:
       }
       moved = true;
     }
-    asker = (asker + 1) % ASKERS;
-    idle = moved ? 0 : idle + 1;
     has_moved = has_moved || moved;
-    if (idle >= ASKERS) {
+    if (!moved) {
       NS_IDLE_AFTER(has_moved);
       has_moved = false;
     }
