@@ -148,6 +148,10 @@ struct choice_state {
   /// Inputs that have got their first row.
   uint8_t filled;
   bool is_over;
+  /// Whether strings have to be read on before the next word.
+  bool has_rest;
+  /// Iterations in which no word was there.
+  uint32_t idle;
   comparison found;
   rest_of_string rest;
   order_word last;
@@ -188,6 +192,7 @@ ALL_HEADS:
   } else if (word.kind == WORD_REST_LENGTH) {
     state.rest.length = word.word;
     state.rest.descending = word.descending;
+    state.has_rest = state.found.equal != 0;
   }
   if (word.kind <= WORD_REST_LENGTH) {
     const uint32_t place = (1u - heads.place[state.input]) * KEY_WORDS + state.rest.word;
@@ -301,7 +306,12 @@ TAKE_ROWS:
 #pragma HLS DEPENDENCE variable = heads type = inter direction = RAW distance = 2 true
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     choice fresh = choice();
-    if (state.mode == TAKE_WORD) {
+    if (state.mode == TAKE_WORD && words[state.input].empty()) {
+      // What is waited for may be long strings that are copied.
+      state.idle++;
+      more = state.idle < STEPS_A_POLL;
+      NS_IDLE();
+    } else if (state.mode == TAKE_WORD) {
       take_word(words, heads, state);
       own.iterations++;
       more = state.last.kind != WORD_REST_LENGTH;
@@ -350,7 +360,7 @@ DRAIN_WORDS:
 /// Process: words of keys in, out which input's row is next.
 inline void choose(const choose_plan& plan, order_stream words[MERGE_INPUTS_MAX],
                    const volatile uint32_t* cancel, request_stream& requests, word_stream& bytes,
-                   turn_stream& turns, report_stream& reports) {
+                   turn_stream& turns, stop_stream& stop, report_stream& reports) {
   head_rows heads;
   tie_port ties(requests, bytes);
   process_report own = empty_report();
@@ -373,13 +383,18 @@ CHOICES:
   while (!state.is_over) {
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 33554432
     choose_rows(plan, words, turns, heads, state, own, done);
-    // At the beginning of a row there is nothing to read on.
-    if (state.rest.word != 0 && state.last.kind == WORD_REST_LENGTH && state.found.equal != 0) {
+    if (state.has_rest) {
       compare_all_rests(plan, state.rest, heads, cancel, ties, state.found, done);
+      state.has_rest = false;
+    }
+    if (state.idle >= STEPS_A_POLL) {
+      state.idle = 0;
+      if (*cancel != 0) fail(done, STATUS_CANCELLED);
     }
     may_go_on(done, 0, plan.steps_max, cancel);
     state.is_over = state.is_over || done.status != STATUS_OK;
   }
+  stop.write(done.status != STATUS_OK);
   turns.write(turn_token{0, false, true});
   requests.write(last_request());
   drain_words(plan.input_count, words);

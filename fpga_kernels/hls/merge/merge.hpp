@@ -132,6 +132,7 @@ inline void run_processes(const process_plans& plans, const result_record& heade
   block_stream blocks;
   block_stream string_blocks;
   string_stream strings;
+  stop_stream stop;
   piece_stream pieces;
   packed_stream packed;
   result_lines lines;
@@ -151,11 +152,12 @@ inline void run_processes(const process_plans& plans, const result_record& heade
   NS_STAGE(flow,
            read_rows(plans.rows, places, row_words, turns, freed, keys, requests[1], values, read));
   NS_STAGE(flow, make_keys(plans.keys, keys, key_words, order_words, keyed));
-  NS_STAGE(flow, choose(plans.choose, order_words, cancel, requests[2], tie_words, turns, chosen));
+  NS_STAGE(flow,
+           choose(plans.choose, order_words, cancel, requests[2], tie_words, turns, stop, chosen));
   NS_STAGE(flow, gather(plans.gather, values, blocks_of_values, blocks_of_validity,
                         blocks_of_strings, blocks, string_blocks));
   NS_STAGE(flow, list_strings(plans.listing, blocks_of_strings, string_blocks, strings));
-  NS_STAGE(flow, ask_strings(plans.strings, strings, requests[3], pieces, strings_asked));
+  NS_STAGE(flow, ask_strings(plans.strings, strings, stop, requests[3], pieces, strings_asked));
   NS_STAGE(flow, pack_strings(pieces, string_words, packed, strings_packed));
   NS_STAGE(flow,
            write_blocks(plans.output, header, blocks_of_values, blocks_of_validity, blocks, packed,

@@ -32,6 +32,7 @@ void run_everything(tally& all) {
   distinct(all);
   stopped(all);
   cancelled_midway(all);
+  cancelled_copy(all);
   unsorted(all);
   lying_inputs(all);
   hidden_values(all);

@@ -42,19 +42,25 @@ BLOCKS_OF_STRINGS:
   strings_out.write(string_token{0, 0, false, true});
 }
 
-/// Process: strings in, requests for their bytes out. Of a merge that took too many steps nothing
-/// more is asked for.
-inline void ask_strings(const strings_plan& plan, string_stream& strings, request_stream& requests,
-                        piece_stream& pieces, report_stream& reports) {
+/// Process: strings in, requests for their bytes out. Of a merge that took too many steps, or that
+/// has failed, nothing more is asked for.
+inline void ask_strings(const strings_plan& plan, string_stream& strings, stop_stream& stop,
+                        request_stream& requests, piece_stream& pieces, report_stream& reports) {
   process_report own = empty_report();
   string_token string = string_token();
   uint64_t steps = 0;
+  bool is_told = false;
+  bool has_failed = false;
 PIECES:
   while (!string.last) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     if (string.length == 0) string = strings.read();
-    if (steps > plan.steps_max) string.length = 0;
+    if (!is_told && !stop.empty()) {
+      has_failed = stop.read();
+      is_told = true;
+    }
+    if (steps > plan.steps_max || has_failed) string.length = 0;
     if (string.ends_column || string.last) {
       pieces.write(piece_token{0, 0, string.ends_column, string.last});
     } else if (string.length != 0) {
@@ -70,6 +76,8 @@ PIECES:
     }
   }
   requests.write(last_request());
+  // The one token of this stream is taken in any case: the next call must not find it.
+  if (!is_told) stop.read();
   if (steps > plan.steps_max) own.status = STATUS_STEPS_EXCEEDED;
   reports.write(own);
 }

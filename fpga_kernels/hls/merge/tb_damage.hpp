@@ -72,6 +72,29 @@ inline void cancelled_midway(tally& all) {
   if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled midway", "went on");
 }
 
+/// The same while strings are copied, which nothing else is done beside: the copying ends.
+inline void cancelled_copy(tally& all) {
+  constexpr size_t ROWS = 3 * BLOCK_ROWS_MAX;
+  constexpr size_t BYTES = 800;
+  merge_model model;
+  model.widths = {WIDTH_W32, WIDTH_BYTES};
+  model.keys = {{0, false, false}};
+  model.inputs.push_back(rows_t(ROWS, {number_cell(1), text_cell(std::string(BYTES, 'c'))}));
+  model.bytes_max = 4u << 20;
+  test_memories memories = bind_merge(model);
+  uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
+  word = 0;
+  call_kernel_at(memories, depth_mode::declared, reinterpret_cast<const volatile uint32_t*>(&word));
+  result_reader reader(memories.output);
+  all.runs++;
+  if (!reader.read_header()) all.fail("cancelled copy", reader.result.error);
+  if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled copy", "went on");
+  const uint64_t words = reader.result.header.string_words;
+  if (words > BLOCK_ROWS_MAX * BYTES / 8 / 2) {
+    all.fail("cancelled copy", std::to_string(words) + " words were copied");
+  }
+}
+
 /// A wrong order is found by one of the parts, whole or cut.
 inline void run_unsorted(tally& all, const std::string& name, const merge_model& model) {
   for (uint16_t parts : PARTS) {

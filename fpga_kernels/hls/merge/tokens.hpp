@@ -220,6 +220,8 @@ typedef hls::stream<key_token, 16> key_stream;
 typedef hls::stream<order_word, KEY_DEPTH> order_stream;
 typedef hls::stream<string_token, 4> string_stream;
 typedef hls::stream<piece_token, 64> piece_stream;
+/// Whether the merge has failed, once it is over.
+typedef hls::stream<bool, 1> stop_stream;
 typedef hls::stream<packed_token, 16> packed_stream;
 typedef hls::stream<block_token, 2> block_stream;
 typedef hls::stream<process_report, 1> report_stream;
