@@ -63,6 +63,11 @@ inline result_record answer_to(const command_header& header, uint32_t status) {
   return record;
 }
 
+/// A counter in the 32 bits that a result has for it, where it stops.
+inline uint32_t in_32_bits(uint64_t count) {
+  return count < 0xffffffffu ? static_cast<uint32_t>(count) : 0xffffffffu;
+}
+
 /// The checksum of a header's words, which have none yet.
 inline uint32_t header_checksum(const uint64_t words[RESULT_RECORD_BYTES / 8]) {
   uint32_t checksum = CRC32C_START;

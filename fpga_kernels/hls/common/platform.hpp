@@ -15,6 +15,9 @@
 // NS_STAGE_IF is a stage that ends at once where a command has no use for it; a simulation leaves
 // it out.
 //
+// NS_IDLE stands where a stage that polls has found nothing to do; NS_IDLE_AFTER where the stages
+// that it waits for poll too, with whether it has done something since it last stood there.
+//
 // NS_HOT stands before a function that a simulation calls for every few bytes: calling it would
 // take longer than it does. NS_APART stands before one that would crowd such a function where it is
 // seldom called. The synthesis tool decides for itself.
@@ -46,6 +49,7 @@
 #define NS_LANE_STAGE(name, lane, used, call) call
 #define NS_RUN(name)
 #define NS_IDLE()
+#define NS_IDLE_AFTER(moved)
 #define NS_HOT inline
 #define NS_APART inline
 #define NS_RARE inline
@@ -80,6 +84,7 @@ using small_uint = ap_uint<Bits>;
   } while (false)
 #define NS_RUN(name) name.run()
 #define NS_IDLE() nearscan_portable::wait_a_round()
+#define NS_IDLE_AFTER(moved) nearscan_portable::wait_a_round(moved)
 #define NS_HOT inline __attribute__((always_inline))
 #define NS_APART inline __attribute__((noinline))
 #define NS_RARE inline __attribute__((noinline, cold))

@@ -28,21 +28,82 @@ struct merge_inputs {
   row_state probe;
 };
 
+/// The number in a column of a row, or the reference of a string; false when it contradicts the
+/// format.
+inline bool read_number(uint8_t width, uint32_t row, const column_place& place, line_port& input,
+                        line_store& store, i128* value, progress& done) {
+  const uint32_t bytes = value_bytes(width);
+  const uint64_t word = read_word(input, store, USE_VALUES,
+                                  place.values + static_cast<uint64_t>(row) * bytes / 8, done);
+  const uint64_t low = low_bits(word >> (8 * (row * bytes % 8)), 8 * bytes);
+  if (width == WIDTH_BYTES) {
+    uint64_t start = 0;
+    if (row > 0) {
+      const uint32_t before = row - 1;
+      const uint64_t ends = read_word(input, store, USE_VALUES, place.values + before / 2, done);
+      start = static_cast<uint32_t>(ends >> (32 * (before % 2)));
+    }
+    if (low < start || low > place.string_bytes) return false;
+    *value = make_i128(place.strings * 8 + start, low - start);
+  } else if (width == WIDTH_W128) {
+    const uint64_t high = read_word(input, store, USE_VALUES,
+                                    place.values + static_cast<uint64_t>(row) * 2 + 1, done);
+    *value = make_i128(low, high);
+  } else if (width == WIDTH_W64) {
+    *value = static_cast<int64_t>(low);
+  } else if (width == WIDTH_W32) {
+    *value = static_cast<int32_t>(low);
+  } else {
+    *value = static_cast<i128>(low);
+    if (low > 1) return false;
+  }
+  return true;
+}
+
+/// Fetches the beginning of a string that rows are ordered by.
+inline void read_prefix(line_port& input, i128 reference, line_store& store,
+                        uint64_t prefix[PREFIX_WORDS], progress& done) {
+  const uint64_t length = reference_length(reference);
+PREFIX_WORDS_READ:
+  for (uint32_t i = 0; i < PREFIX_WORDS; i++) {
+// A word may have to be waited for.
+#pragma HLS PIPELINE off
+    if (i * 8 >= length) break;
+    const uint64_t at = reference_at(reference) + i * 8;
+    prefix[i] = byte_swap(read_bytes(input, store, USE_STRING, at, length - i * 8, done));
+  }
+}
+
 /// Reads the keys of a row.
 inline bool read_keys(const merge_plan& plan, line_port& input, uint32_t index, uint64_t row,
                       merge_inputs& inputs, row_state& keys, progress& done) {
   input_cursor& cursor = inputs.cursors[index];
-  if (!seek_row(plan, input, inputs.blocks[index], row, cursor, inputs.store, done)) {
+  if (!open_block_of(plan, input, inputs.blocks[index], row, cursor, inputs.store, done)) {
     return false;
   }
+  const uint32_t in_block = static_cast<uint32_t>(row - cursor.block_row);
   keys.valid = 0;
 KEY_COLUMNS:
   for (uint32_t key = 0; key < plan.key_count; key++) {
+#pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
     const uint32_t column = plan.keys[key].column;
-    if (!read_column(plan, input, column, cursor, inputs.store, keys, done)) return false;
+    const uint8_t width = plan.columns.width[column];
+    const column_place& place = cursor.columns[column];
+    const uint64_t first = place.values + static_cast<uint64_t>(in_block) * value_bytes(width) / 8;
+    hold_both(input, inputs.store, USE_VALIDITY, place.validity + in_block / 64, USE_VALUES, first,
+              done);
+    const uint64_t bits =
+        read_word(input, inputs.store, USE_VALIDITY, place.validity + in_block / 64, done);
+    const bool valid = ((bits >> (in_block % 64)) & 1) != 0;
+    keys.valid |= static_cast<uint32_t>(valid) << key;
+    i128 value = 0;
+    if (!read_number(width, in_block, place, input, inputs.store, &value, done)) return false;
+    keys.value[key] = valid ? value : 0;
+    if (width == WIDTH_BYTES) {
+      read_prefix(input, keys.value[key], inputs.store, keys.prefix[key], done);
+    }
   }
-  read_prefixes(plan, input, index, inputs.store, keys, done);
   done.values_read += plan.key_count;
   return true;
 }

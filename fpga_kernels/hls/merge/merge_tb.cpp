@@ -28,11 +28,14 @@ void run_everything(tally& all) {
   orders(all);
   widths(all);
   strings(all);
+  small_blocks(all);
   distinct(all);
   stopped(all);
   cancelled_midway(all);
+  cancelled_copy(all);
   unsorted(all);
   lying_inputs(all);
+  hidden_values(all);
   refused(all);
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);
   damaged_inputs(all, DAMAGED_CASES);

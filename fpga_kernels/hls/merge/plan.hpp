@@ -24,12 +24,17 @@ struct sort_key {
   bool nulls_first;
 };
 
+/// The widths of the columns.
+struct column_widths {
+  uint32_t count;
+  uint8_t width[OUTPUT_COLUMNS_MAX];
+};
+
 struct merge_plan {
   command_header header;
   uint32_t input_count;
   input_range inputs[MERGE_INPUTS_MAX];
-  uint32_t column_count;
-  uint8_t width[OUTPUT_COLUMNS_MAX];
+  column_widths columns;
   uint32_t key_count;
   sort_key keys[MERGE_KEYS_MAX];
   bool distinct;
@@ -60,15 +65,15 @@ INPUTS:
 
 /// Loads the widths of the columns.
 inline uint32_t load_widths(const uint64_t* words, const section_range& range, merge_plan& plan) {
-  plan.column_count = range.count;
+  plan.columns.count = range.count;
 WIDTHS:
-  for (uint32_t index = 0; index < plan.column_count; index++) {
+  for (uint32_t index = 0; index < plan.columns.count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     const uint16_t width =
         load_output_column_record(words, range.offset + index * OUTPUT_COLUMN_RECORD_BYTES).width;
     if (width > WIDTH_BYTES) return STATUS_MALFORMED;
-    plan.width[index] = static_cast<uint8_t>(width);
+    plan.columns.width[index] = static_cast<uint8_t>(width);
   }
   return STATUS_OK;
 }
@@ -88,7 +93,7 @@ KEYS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
     const sort_key_record record =
         load_sort_key_record(words, range.offset + index * SORT_KEY_RECORD_BYTES);
-    if (record.column >= plan.column_count) return STATUS_MALFORMED;
+    if (record.column >= plan.columns.count) return STATUS_MALFORMED;
     if ((record.flags & ~(SORT_DESCENDING | SORT_NULLS_FIRST)) != 0) return STATUS_MALFORMED;
     if (((columns >> record.column) & 1) != 0) return STATUS_MALFORMED;
     columns |= 1u << record.column;
@@ -97,7 +102,7 @@ KEYS:
     plan.keys[index].nulls_first = (record.flags & SORT_NULLS_FIRST) != 0;
   }
   if (plan.key_count == 0) return STATUS_MALFORMED;
-  return plan.distinct && plan.key_count != plan.column_count ? STATUS_MALFORMED : STATUS_OK;
+  return plan.distinct && plan.key_count != plan.columns.count ? STATUS_MALFORMED : STATUS_OK;
 }
 
 /// Loads the part that is asked for; without one it is the whole.

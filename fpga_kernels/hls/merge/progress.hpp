@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The progress of a merge and its end: the first failure, its steps, a request to cancel.
+// The progress of a search and its end: the first failure, its steps, a request to cancel.
 #pragma once
 
 #include "plan.hpp"
@@ -7,14 +7,13 @@
 namespace nearscan {
 namespace merging {
 
-/// The work that was done so far, and the status that ended it.
+/// The work that was done so far, and the status that ended it. The merge goes on with the steps.
 struct progress {
   uint32_t status;
   uint64_t lines_read;
   /// Bursts that nothing was done in the meantime of.
   uint64_t waits;
   uint64_t values_read;
-  uint64_t order_steps;
   uint64_t string_words;
   uint64_t steps;
   uint64_t polled;

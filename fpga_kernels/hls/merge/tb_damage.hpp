@@ -65,12 +65,38 @@ inline void cancelled_midway(tally& all) {
   test_memories memories = bind_merge(model);
   uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
   word = 0;
-  ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-           nullptr, reinterpret_cast<const volatile uint32_t*>(&word));
+  call_kernel_at(memories, depth_mode::declared, reinterpret_cast<const volatile uint32_t*>(&word));
   result_reader reader(memories.output);
   all.runs++;
   if (!reader.read_header()) all.fail("cancelled midway", reader.result.error);
   if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled midway", "went on");
+}
+
+/// The same while strings are copied, and whoever looks at the word waits for them: blocks of 320
+/// rows are too few for a look at every so many steps. The copying ends.
+inline void cancelled_copy(tally& all) {
+  constexpr size_t COLUMNS = 6;
+  constexpr size_t BYTES = 800;
+  merge_model model;
+  model.widths.assign(COLUMNS + 1, WIDTH_BYTES);
+  model.widths[0] = WIDTH_W32;
+  model.keys = {{0, false, false}};
+  out_row row(COLUMNS + 1, text_cell(std::string(BYTES, 'c')));
+  row[0] = number_cell(1);
+  model.inputs.push_back(rows_t(1500, row));
+  model.bytes_max = 8u << 20;
+  test_memories memories = bind_merge(model);
+  uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
+  word = 0;
+  call_kernel_at(memories, depth_mode::declared, reinterpret_cast<const volatile uint32_t*>(&word));
+  result_reader reader(memories.output);
+  all.runs++;
+  if (!reader.read_header()) all.fail("cancelled copy", reader.result.error);
+  if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled copy", "went on");
+  const uint64_t words = reader.result.header.string_words;
+  if (words > 320 * COLUMNS * BYTES / 8 / 2) {
+    all.fail("cancelled copy", std::to_string(words) + " words were copied");
+  }
 }
 
 /// A wrong order is found by one of the parts, whole or cut.
@@ -202,6 +228,33 @@ inline void lying_inputs(tally& all) {
   if (result.header.status != STATUS_CORRUPT) all.fail("a header's checksum", "is not looked at");
 }
 
+/// What a row holds that is null is not looked at: neither compared, nor passed on.
+inline void hidden_values(tally& all) {
+  for (uint8_t width : {WIDTH_W64, WIDTH_W128, WIDTH_BOOL}) {
+    merge_model model;
+    model.widths = {width, WIDTH_W64};
+    model.keys = {{0, false, false}};
+    model.inputs.resize(2);
+    for (rows_t& rows : model.inputs) {
+      rows.push_back({number_cell(0), number_cell(1)});
+      rows.push_back({null_cell(), number_cell(2)});
+      rows.push_back({null_cell(), null_cell()});
+    }
+    test_memories memories = bind_merge(model);
+    uint8_t* values = reinterpret_cast<uint8_t*>(&memories.input[0]) + memories.starts[0] +
+                      RESULT_RECORD_BYTES + BLOCK_HEADER_BYTES + 8;
+    const size_t bytes = width == WIDTH_BOOL ? 1 : width == WIDTH_W64 ? 8 : 16;
+    values[bytes] = 1;
+    all.runs++;
+    const parsed_result result = call_kernel(memories, model.widths);
+    if (!result.error.empty()) all.fail("hidden values", result.error);
+    const rows_t expected = golden_merge(model);
+    if (result.header.status != STATUS_OK || result.rows != expected) {
+      all.fail("hidden values", "are compared");
+    }
+  }
+}
+
 /// Changes bytes of inputs by chance: whatever comes, it is a status or a sound result.
 inline void damaged_inputs(tally& all, uint64_t count) {
   merge_model model = plain_merge();
@@ -285,8 +338,7 @@ inline void damaged_commands(tally& all, uint64_t count) {
         !merging::within_memories(plan, memories.input.size() * 64, model.bytes_max)) {
       continue;
     }
-    ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-             nullptr, &memories.cancel);
+    call_kernel_at(memories, depth_mode::declared, &memories.cancel);
     result_reader reader(memories.output);
     if (!reader.read_header()) all.fail("command " + std::to_string(seed), reader.result.error);
   }

@@ -5,8 +5,9 @@
 #include "bounds.hpp"
 #include "tb_model.hpp"
 
-extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input, uint64_t* output,
-                         uint64_t* scratch, const volatile uint32_t* cancel);
+extern "C" void ns_merge(const uint64_t* command, nearscan::line_port input,
+                         nearscan::line_port output, uint64_t* scratch,
+                         const volatile uint32_t* cancel);
 
 namespace nearscan_tb {
 
@@ -87,12 +88,29 @@ inline test_memories bind_merge(const merge_model& model) {
   return bind_merge(model, model.widths);
 }
 
+using nearscan_portable::depth_mode;
+
+/// Calls the kernel with FIFOs of these depths.
+inline void call_kernel_at(test_memories& memories, depth_mode mode,
+                           const volatile uint32_t* cancel) {
+  nearscan_portable::set_depth_mode(mode);
+  nearscan_portable::clear_stuck();
+  ns_merge(memories.command.data(), memories.input.data(),
+           reinterpret_cast<line_t*>(memories.output.data()), nullptr, cancel);
+}
+
 /// Calls the kernel and checks what holds for every run, whatever the command; gives the result as
 /// far as it can be read.
+///
+/// The FIFOs are as deep as they are declared, which is what the hardware has.
 inline parsed_result call_kernel(test_memories& memories, const std::vector<uint8_t>& widths) {
-  ns_merge(memories.command.data(), memories.input.data(), memories.output.data(),
-           nullptr, &memories.cancel);
+  call_kernel_at(memories, depth_mode::declared, &memories.cancel);
   result_reader reader(memories.output);
+  const char* stuck = nearscan_portable::last_stuck();
+  if (stuck[0] != '\0') {
+    reader.refuse(std::string("deadlock: ") + stuck);
+    return reader.result;
+  }
   if (reader.read_header() && reader.result.header.status == STATUS_OK) {
     reader.read_blocks(widths);
   }
@@ -104,6 +122,22 @@ inline parsed_result call_kernel(test_memories& memories, const std::vector<uint
   return reader.result;
 }
 
+/// Runs a merge again with deep FIFOs, which must change nothing of a result.
+inline void check_roomy(tally& all, const std::string& name, test_memories& memories,
+                        const result_record& header) {
+  const size_t words = (RESULT_RECORD_BYTES + header.payload_bytes) / 8;
+  const std::vector<uint64_t> ran(memories.output.begin(),
+                                  memories.output.begin() + static_cast<ptrdiff_t>(words));
+  call_kernel_at(memories, depth_mode::roomy, &memories.cancel);
+  all.runs++;
+  if (nearscan_portable::last_stuck()[0] != '\0') all.fail(name, "stuck with deep FIFOs");
+  // What a failed merge did until it ended depends on how far ahead its processes were.
+  if (header.status != STATUS_OK) return;
+  if (!std::equal(ran.begin(), ran.end(), memories.output.begin())) {
+    all.fail(name, "deep FIFOs change the result");
+  }
+}
+
 /// Counters that follow from the inputs.
 inline std::string check_counters(const merge_model& model, const result_record& header) {
   uint64_t rows_in = 0;
@@ -112,13 +146,19 @@ inline std::string check_counters(const merge_model& model, const result_record&
   if (header.rows_in != rows_in || header.continuation_row != rows_in) return "rows_in";
   if (header.rows_kept != rows) return "rows_kept";
   if (header.payload_words * 8 != header.payload_bytes) return "payload_words";
-  // A part reads some rows to find its cuts.
-  if (model.parts == 1 && header.values_decoded != rows * model.widths.size()) {
-    return "values_decoded";
-  }
-  if (model.parts == 1 && rows > 1 && header.decode_steps_lane_max < rows - 1) {
+  // Keys are read on their own, and all columns of what is put out. A part reads some rows to find
+  // its cuts.
+  const uint64_t values = rows * model.keys.size() + header.rows_out * model.widths.size();
+  if (model.parts == 1 && header.values_decoded != values) return "values_decoded";
+  // A choice for each row, and for the end of each input.
+  if (model.parts == 1 && header.decode_steps_lane_max != rows + model.inputs.size()) {
     return "decode_steps_lane_max";
   }
+  if (header.filter_iterations < header.decode_steps_lane_max) return "filter_iterations";
+  if (header.decode_iterations_lane_max < header.rows_out * model.widths.size()) {
+    return "decode_iterations_lane_max";
+  }
+  if (header.write_iterations < header.payload_words) return "write_iterations";
   if (header.lines_read < 4 * model.inputs.size()) return "lines_read";
   if (header.attempt != 3 || header.epoch != 7 || header.command_id_low != 0x1122334455667788u ||
       header.command_id_high != 0x99aabbccddeeff00u) {
@@ -142,6 +182,7 @@ inline rows_t run_parts(tally& all, const std::string& name, const merge_model& 
     test_memories memories = bind_merge(of_part);
     const parsed_result result = call_kernel(memories, model.widths);
     all.runs++;
+    check_roomy(all, name, memories, result.header);
     if (!result.error.empty()) all.fail(name, result.error);
     has_failed = has_failed || result.header.status != STATUS_OK;
     if (result.header.status != STATUS_OK && result.header.status != status) {

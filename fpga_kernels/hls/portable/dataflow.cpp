@@ -126,7 +126,7 @@ struct region_state {
   std::vector<task*> tasks;
   context scheduler;
   task* current;
-  /// Whether a stage is not stuck but takes its time.
+  /// Whether a stage is not stuck but takes its time, or did something before it gave way.
   bool takes_time;
 };
 
@@ -210,7 +210,10 @@ void clear_stuck() { stuck.clear(); }
 
 void wait_to_read(fifo_state* fifo) { give_way(waiting::to_read, fifo); }
 void wait_to_write(fifo_state* fifo) { give_way(waiting::to_write, fifo); }
-void wait_a_round() { give_way(waiting::a_round, nullptr); }
+void wait_a_round(bool has_moved) {
+  if (has_moved) region->takes_time = true;
+  give_way(waiting::a_round, nullptr);
+}
 
 void take_time() {
   const int rounds = region != nullptr && depths == depth_mode::smallest ? 100 : 0;

@@ -36,8 +36,9 @@ depth_mode current_depth_mode();
 /// Called by a stage: gives way until `fifo` holds something, or has room.
 void wait_to_read(fifo_state* fifo);
 void wait_to_write(fifo_state* fifo);
-/// Called by a stage that polls: gives way to every other stage once.
-void wait_a_round();
+/// Called by a stage that polls: gives way to every other stage once. Stages that poll each other
+/// say whether they have done something since they last did, or they would look stuck.
+void wait_a_round(bool has_moved = false);
 /// Called where something takes its time, in a stage or outside of a region: where every FIFO has
 /// one place, gives way for some rounds.
 void take_time();

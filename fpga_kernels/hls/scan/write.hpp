@@ -150,11 +150,6 @@ PUT_COLUMNS:
   block.rows++;
 }
 
-/// A counter as a result tells it.
-inline uint32_t in_32_bits(uint64_t count) {
-  return count < 0xffffffffu ? static_cast<uint32_t>(count) : 0xffffffffu;
-}
-
 /// The header of a result, complete but for its own checksum.
 inline result_record make_header(const write_plan& plan, const report& own) {
   result_record record = answer_to(plan.header, own.status);

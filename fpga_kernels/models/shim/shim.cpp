@@ -4,8 +4,6 @@
 //
 // In hardware the runtime sees to it that a command's ranges lie within its buffers. Here the
 // command is loaded once more for that, so that no command can reach outside of them.
-#include <memory>
-
 #include "merge/bounds.hpp"
 #include "merge/merge.hpp"
 #include "scan/bounds.hpp"
@@ -33,20 +31,21 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
   return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
 }
 
-/// 0 done, 1 a range lies outside of its memory.
+/// 0 done, 1 a range lies outside of its memory, 2 the processes wait for each other.
 extern "C" uint32_t ns_model_merge(const uint64_t* command, const line_t* input,
                                    uint64_t input_bytes, uint64_t* output, uint64_t output_bytes,
                                    const uint32_t* cancel) {
   static thread_local merging::merge_plan plan;
-  // Not among the variables of the thread: they lie on its stack, and this is a megabyte.
-  static thread_local const std::unique_ptr<merging::merge_state> state(new merging::merge_state());
   if (merging::load_merge(command, plan) == STATUS_OK &&
       !merging::within_memories(plan, input_bytes, output_bytes)) {
     return 1;
   }
-  line_port port(input);
-  merging::run_merge(command, port, output, cancel, *state);
-  return 0;
+  nearscan_portable::set_depth_mode(nearscan_portable::depth_mode::roomy);
+  nearscan_portable::clear_stuck();
+  line_port results(input);
+  line_port merged(reinterpret_cast<line_t*>(output));
+  merging::run_merge(command, results, merged, cancel);
+  return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
 }
 
 /// Size of record `index` as C++ sees it, in the order of the generated header; 0 behind the last.

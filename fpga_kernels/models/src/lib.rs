@@ -168,7 +168,8 @@ pub fn merge(
     };
     match outcome {
         0 => Ok(()),
-        _ => Err(Error::OutOfRange),
+        1 => Err(Error::OutOfRange),
+        _ => Err(Error::Deadlock),
     }
 }
 

@@ -52,7 +52,7 @@ fn run(call: &Call) -> Option<()> {
     match ended {
         Ok(()) => {}
         Err(Error::OutOfRange | Error::OutputTooShort { .. }) => return None,
-        Err(Error::Deadlock) => panic!("the merge kernel has no stages that could wait"),
+        Err(Error::Deadlock) => panic!("the processes of the merge kernel wait for each other"),
     }
     let result = result_in(&output);
     let header = ResultHeader::decode(&result).expect("checked before");

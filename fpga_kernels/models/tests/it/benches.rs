@@ -25,7 +25,7 @@ const WARNINGS: &[&str] = &[
 ];
 
 const SCAN: &[&str] = &["scan/scan_tb.cpp", "scan/scan_top.cpp", "portable/dataflow.cpp"];
-const MERGE: &[&str] = &["merge/merge_tb.cpp", "merge/merge_top.cpp"];
+const MERGE: &[&str] = &["merge/merge_tb.cpp", "merge/merge_top.cpp", "portable/dataflow.cpp"];
 const STUDY: &[&str] = &[
     "study/study_tb.cpp",
     "study/count_top.cpp",

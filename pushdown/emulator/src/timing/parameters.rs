@@ -118,7 +118,7 @@ parameters! {
     host_merge_cycles = 7.3, Calibrated,
         "Cycles an element of the study's host for Array Merge. Set on 0.36.";
     order_step_cycles = 4.0, Assumed,
-        "A step in which the merge kernel compares two rows: read both keys, compare, choose.";
+        "A choice of the merge kernel: read a key, compare it with all heads, note, choose.";
     start_ns = 5000.0, Assumed,
         "Of a compute unit between two commands of its queue: registers, interrupt, loading.";
     fill_cycles = 2000.0, Assumed, "From the first byte in to the last row out of an empty scan.";

@@ -45,7 +45,7 @@ fn scans_of_a_merge_take_their_own_time_except_for_the_link() {
     assert_eq!(merged.kernel_ns, 2 * alone.kernel_ns);
     assert_eq!(merged.setup_ns, 2 * alone.setup_ns);
     assert_eq!(alone.merge_ns, 0);
-    // Started once more, and a match for each of 2000 rows but the last ones.
+    // Started once more, and a choice for each of 2000 rows.
     assert!(merged.merge_ns > 100_000 + 2000 * 4 * 1000 / 300, "{}", merged.merge_ns);
     // One result of twice the rows, not two.
     assert!(merged.link_ns < 2 * alone.link_ns, "{} {}", merged.link_ns, alone.link_ns);
@@ -78,10 +78,11 @@ fn parts_on_several_units_give_the_same_merge() {
     for units in [2, 3, 5] {
         let (rows, merge_ns) = merged_by(units, &scans, None);
         assert_eq!(rows, expected);
-        // Beside the start each has its share, a search of some percent, and the bank to wait for.
+        // Beside the start each has its share, a search that is up to a sixth of it, and the bank
+        // to wait for.
         let gain = (alone_ns - 100_000) as f64 / (merge_ns - 100_000) as f64;
         let units = f64::from(units);
-        assert!(gain > 0.85 * units && gain < units, "{gain} by {units}");
+        assert!(gain > 0.8 * units && gain < units, "{gain} by {units}");
     }
 }
 
