@@ -108,7 +108,7 @@ PAGES:
   report own = reports_in.read();
   own.snappy_tokens = state.tokens;
   own.decompress_iterations = data_iterations;
-  own.dictionary_iterations = dictionary_iterations;
+  own.dictionary_iterations = max_u64(own.dictionary_iterations, dictionary_iterations);
   own.bytes_decompressed = bytes;
   fail_lane(own, status, plan.column, failed_page, 0);
   reports_out.write(own);

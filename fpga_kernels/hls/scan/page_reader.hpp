@@ -47,7 +47,8 @@ inline void read_pages(const page_plan& plan, line_stream& lines, report_stream&
   line_reader bytes;
   uint32_t status = STATUS_OK;
   uint32_t page_count = 0;
-  uint64_t iterations = 0;
+  uint64_t data_iterations = 0;
+  uint64_t dictionary_iterations = 0;
 PAGES:
   while (status == STATUS_OK && bytes.refill(lines)) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
@@ -55,11 +56,11 @@ PAGES:
     page_token page;
     const uint64_t header_begin = bytes.position;
     status = read_page_header(lines, bytes, fields);
-    iterations += bytes.position - header_begin;
+    uint64_t iterations = bytes.position - header_begin;
     if (status == STATUS_OK && is_index_page(fields)) {
       const uint64_t index_bytes = static_cast<uint64_t>(fields.compressed_bytes);
       if (!skip_bytes(lines, bytes, index_bytes)) status = STATUS_CORRUPT;
-      iterations += (index_bytes + 7) / 8;
+      data_iterations += iterations + (index_bytes + 7) / 8;
       page_count++;
       continue;
     }
@@ -69,6 +70,11 @@ PAGES:
       const bool whole = pass_page(lines, bytes, page.compressed_bytes, payload, iterations);
       if (!whole) status = STATUS_CORRUPT;
     }
+    if (status == STATUS_OK && page.kind == PAGE_DICTIONARY) {
+      dictionary_iterations += iterations;
+    } else {
+      data_iterations += iterations;
+    }
     if (status == STATUS_OK) page_count++;
   }
   bytes.drain(lines);
@@ -77,7 +83,8 @@ PAGES:
   pages.write(end);
   report own = reports_in.read();
   own.pages = page_count;
-  own.page_iterations = iterations;
+  own.page_iterations = data_iterations;
+  own.dictionary_iterations = dictionary_iterations;
   fail_lane(own, status, plan.column, page_count, bytes.position);
   reports_out.write(own);
 }

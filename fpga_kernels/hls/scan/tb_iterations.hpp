@@ -200,6 +200,13 @@ inline void iterations_of_headers(tally& all) {
   model.columns[0].style.seed = aligned + 3;
   check_iterations(all, "a page between words", model, page_iterations,
                    header_bytes + page_bytes / 8 + 1);
+  // A dictionary page is read before the rows, and counts there: 1000 words, and as many entries.
+  model.columns[0] = make_iteration_column(1000, 1000, layout::dictionary);
+  model.rows = 1000;
+  const uint64_t dictionary_header = write_chunk(model.columns[0]).dictionary_bytes - 8 * 1000;
+  model.columns[0].style.seed = 16 - (11 + dictionary_header) % 8;
+  check_iterations(all, "a dictionary page", model, dictionary_iterations,
+                   dictionary_header + 1000);
 }
 
 /// Two rows are looked up in the store per iteration, for each word of rows. A slot of scratch is

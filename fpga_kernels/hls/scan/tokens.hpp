@@ -254,7 +254,7 @@ struct report {
   uint64_t detail_offset;
   uint64_t lines_read;
   uint64_t pages;
-  /// Iterations of finding pages: bytes of headers, and words of pages.
+  /// Iterations of finding data pages: bytes of headers, and words of pages.
   uint64_t page_iterations;
   uint64_t bytes_decompressed;
   uint64_t snappy_tokens;
@@ -263,7 +263,7 @@ struct report {
   uint64_t values_decoded;
   uint64_t decode_steps_lane_max;
   uint64_t decode_iterations;
-  /// Iterations of the dictionary page, decompressing or decoding it.
+  /// Iterations of the dictionary page: of whoever has most to do with it.
   uint64_t dictionary_iterations;
   uint64_t dictionary_entries;
   uint64_t rows_in;

@@ -53,13 +53,13 @@ record! {
         116 write_iterations: u32,
         /// iterations of the busiest decoder on data pages
         120 decode_iterations_lane_max: u32,
-        /// iterations of the busiest lane on its dictionary page, decompressing or decoding it
+        /// iterations of the busiest lane on its dictionary page: reading, decompressing, decoding it
         124 dictionary_iterations_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
         /// pages, all columns
         136 pages: u32,
-        /// iterations of the busiest page reader: bytes of page headers, and words of pages
+        /// iterations of the busiest page reader: bytes of headers and words of data pages
         140 page_iterations_lane_max: u32,
         /// bytes after decompression, all columns
         144 bytes_decompressed: u64,
