@@ -803,7 +803,7 @@ struct result_record {
   uint32_t aggregate_iterations;  // 112: iterations of the aggregates
   uint32_t write_iterations;  // 116: iterations of the stage that writes the payload
   uint32_t decode_iterations_lane_max;  // 120: iterations of the busiest decoder on data pages
-  uint32_t dictionary_iterations_lane_max;  // 124: iterations of the busiest lane on its dictionary page: reading, decompressing, decoding it
+  uint32_t dictionary_iterations_lane_max;  // 124: iterations of the busiest lane on its dictionary page: to read, decompress or decode it
   uint64_t lines_read;  // 128: 64-byte lines read from the input
   uint32_t pages;  // 136: pages, all columns
   uint32_t page_iterations_lane_max;  // 140: iterations of the busiest page reader: bytes of headers and words of data pages

@@ -53,7 +53,7 @@ record! {
         116 write_iterations: u32,
         /// iterations of the busiest decoder on data pages
         120 decode_iterations_lane_max: u32,
-        /// iterations of the busiest lane on its dictionary page: reading, decompressing, decoding it
+        /// iterations of the busiest lane on its dictionary page: to read, decompress or decode it
         124 dictionary_iterations_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
