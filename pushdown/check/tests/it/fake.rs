@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use nearscan_command::{
-    CellColumn, Cells, ColumnarWriter, Command, Counters, MediaPlan, Output, ResultHeader, Status,
+    BlockForm, CellColumn, Cells, ColumnarWriter, Command, Counters, MediaPlan, Output,
+    ResultHeader, Status,
 };
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
@@ -159,7 +160,7 @@ fn result(command: &Command) -> (Bytes, Counters) {
         ..Counters::default()
     };
     let widths = command.fragment.output_widths();
-    let mut writer = ColumnarWriter::new(&widths);
+    let mut writer = ColumnarWriter::new(&widths, BlockForm::Plain);
     let nulls = vec![CellColumn { cells: Cells::Null, validity: None }; widths.len()];
     writer.push(usize::try_from(rows_out).unwrap(), &nulls).unwrap();
     let header = ResultHeader {
