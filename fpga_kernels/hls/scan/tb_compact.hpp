@@ -129,7 +129,30 @@ inline void compact_room(tally& all) {
   run_model(all, "a word too little for wide numbers", numbers, {STATUS_OUTPUT_FULL});
 }
 
+/// A reference keeps its string with an entry beside it, and goes without one where the string lies
+/// too far behind in scratch.
+inline void references(tally& all) {
+  const uint64_t near_end = (1ull << CODED_WORD_BITS) - 1;
+  const uint64_t far_end = (1ull << (63 - STRING_LENGTH_BITS)) - 1;
+  for (uint64_t word : {0ull, near_end + 0ull, near_end + 1ull, far_end + 0ull}) {
+    for (uint32_t entry : {0u, CODED_STRINGS_MAX - 1}) {
+      for (uint64_t length : {0u, (1u << STRING_LENGTH_BITS) - 1}) {
+        const int64_t plain = static_cast<int64_t>(word << STRING_LENGTH_BITS | length);
+        const uint64_t named = static_cast<uint64_t>(coded_reference(plain, entry));
+        const bool is_near = word <= near_end;
+        all.runs++;
+        if (is_coded(named) != is_near || reference_word(named) != word ||
+            reference_length(named) != length || (is_near && coded_entry(named) != entry)) {
+          all.fail("reference to word " + std::to_string(word),
+                   "entry " + std::to_string(entry) + ", length " + std::to_string(length));
+        }
+      }
+    }
+  }
+}
+
 inline void compact(tally& all) {
+  references(all);
   compact_numbers(all);
   compact_strings(all);
   compact_columns(all);

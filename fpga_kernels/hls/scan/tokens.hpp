@@ -217,6 +217,7 @@ static constexpr int CODED_WORD_BITS = 27;
 static constexpr int CODED_ENTRY_SHIFT = STRING_LENGTH_BITS + CODED_WORD_BITS;
 static constexpr int CODED_SHIFT = 63;
 static_assert(CODED_STRINGS_MAX <= 1u << (CODED_SHIFT - CODED_ENTRY_SHIFT), "bits of an entry");
+static_assert(DICTIONARY_ENTRIES_ON_CHIP <= CODED_STRINGS_MAX, "each entry on chip has a code");
 
 /// Bytes of the string that a reference stands for.
 inline uint64_t reference_length(uint64_t reference) {

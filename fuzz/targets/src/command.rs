@@ -88,7 +88,8 @@ fn result(bytes: &[u8]) -> bool {
     }
     let Ok(view) = ResultView::parse(&bytes, &widths) else { return false };
     let cells: usize = view.blocks.iter().map(|block| block.rows as usize * widths.len()).sum();
-    assert!(cells <= bytes.len() * 8, "more values than bits");
+    // A column of a compact block has 16 bytes, and no more than 1024 values.
+    assert!(cells <= bytes.len() / 16 * 1024, "more values than blocks have");
     if widths.contains(&Width::Bool) || !holds_zeros(&view, &widths) {
         // A truth value may be any byte, and a null value anything, until it is checked.
         return true;

@@ -94,9 +94,13 @@ impl<'a> ColumnsReader<'a> {
     ) -> Result<Expanded, Error> {
         let record: CompactColumnRecord = read(rest, 0, "compact column")?;
         let packing = Packing::from_code(record.packing)?;
-        if record.bits > 64 || record.length_bits > 32 {
-            let actual = record.bits.max(record.length_bits).into();
-            return Err(Error::Limit { what: "bits of a packed number", actual, limit: 64 });
+        for (what, bits, limit) in [
+            ("bits of a packed number", record.bits, 64),
+            ("bits of a packed length", record.length_bits, 32),
+        ] {
+            if u64::from(bits) > limit {
+                return Err(Error::Limit { what, actual: bits.into(), limit });
+            }
         }
         if record.flags & !compact::NULLS != 0 {
             let value = record.flags.into();
