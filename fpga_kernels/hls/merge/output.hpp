@@ -166,9 +166,9 @@ inline void add_reports(const process_reports& all, const result_writer& writer,
   record.dictionary_reads += all.asked.waits + all.chosen.waits;
   record.values_decoded += all.read.values;
   record.decode_steps_lane_max = all.chosen.choices;
-  record.filter_iterations = in_32_bits(larger(all.chosen.iterations, all.keyed.iterations));
+  record.filter_iterations = in_32_bits(all.chosen.iterations);
   record.project_iterations = in_32_bits(all.fetched.iterations);
-  record.decode_iterations_lane_max = in_32_bits(all.read.iterations);
+  record.decode_iterations_lane_max = in_32_bits(larger(all.read.iterations, all.keyed.iterations));
   record.write_iterations = in_32_bits(larger(writer.iterations, all.strings_packed.iterations));
   record.string_words += all.chosen.string_words + all.strings_packed.string_words;
 }

@@ -356,7 +356,8 @@ STEPS:
     if (has_arrived) arrivals++;
     bool moved = has_arrived;
     if (step.job == JOB_NONE) {
-      if (state.owed[look] != 0 && can_read_keys(state, look)) {
+      // Behind the last turn nobody reads keys any more.
+      if (more_turns && state.owed[look] != 0 && can_read_keys(state, look)) {
         // Not counted: the half was waited for.
         step = row_step{JOB_KEYS, look, 0, 0, 0};
         state.owed[look]--;

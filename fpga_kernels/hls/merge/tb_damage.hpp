@@ -122,6 +122,21 @@ inline void unsorted(tally& all) {
   std::swap(model.inputs[0].front(), model.inputs[0].back());
   model.block_rows = 1;
   run_unsorted(all, "the last row first", model);
+  // Many halves of windows with keys are on their way when the wrong row is found.
+  for (uint32_t inputs : {2u, 4u, 16u}) {
+    for (uint32_t block_rows : {1u, 2u, 4u, 8u}) {
+      model = merge_model();
+      model.widths.assign(4, WIDTH_W64);
+      model.keys = {{0, false, false}, {1, false, false}, {2, false, false}, {3, false, false}};
+      model.block_rows = block_rows;
+      model.bytes_max = 1u << 20;
+      rows_t rows;
+      for (int row = 0; row < 64; row++) rows.push_back(out_row(4, number_cell(row)));
+      model.inputs.assign(inputs, rows);
+      std::swap(model.inputs[0][1], model.inputs[0][2]);
+      run_unsorted(all, "small blocks of " + std::to_string(inputs) + " inputs", model);
+    }
+  }
   model = plain_merge();
   model.inputs[0][3][0] = null_cell();
   run_unsorted(all, "a null among values", model);
