@@ -340,6 +340,15 @@ impl<'a> ResultView<'a> {
     /// # Errors
     /// Any inconsistency: a corrupt result is detected.
     pub fn parse(bytes: &'a [u8], widths: &[Width]) -> Result<Self, Error> {
+        Self::parse_within(bytes, widths, OUTPUT_BYTES_MAX)
+    }
+
+    /// The same, but compact blocks are expanded to `room` bytes in all: what the command had asked
+    /// for.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and [`Error::Limit`] when the rows take more.
+    pub fn parse_within(bytes: &'a [u8], widths: &[Width], room: u64) -> Result<Self, Error> {
         let header = ResultHeader::decode(bytes)?;
         if header.status != Status::Ok {
             return Ok(Self { header, blocks: Vec::new() });
@@ -361,23 +370,28 @@ impl<'a> ResultView<'a> {
         let mut blocks = Vec::new();
         let mut rest = payload;
         let mut rows = 0;
-        let mut compact = ColumnsReader::new(widths.len(), OUTPUT_BYTES_MAX);
+        let mut compact = ColumnsReader::new(widths.len(), room);
         while !rest.is_empty() {
-            let (block, behind) = read_block(rest, widths, &mut compact)?;
+            let (block, behind) = read_block(rest, widths, header.rows_out - rows, &mut compact)?;
             rows += u64::from(block.rows);
             blocks.push(block);
             rest = behind;
         }
         if rows != header.rows_out {
-            return Err(Error::Inconsistent { what: "the blocks do not hold the rows announced" });
+            return Err(OTHER_ROWS);
         }
         Ok(Self { header, blocks })
     }
 }
 
+/// Of blocks that have other rows than their header says.
+const OTHER_ROWS: Error = Error::Inconsistent { what: "the blocks do not hold the rows announced" };
+
+/// Reads the block at the start of `bytes`, of at most `rows_left` rows.
 fn read_block<'a>(
     bytes: &'a [u8],
     widths: &[Width],
+    rows_left: u64,
     compact: &mut ColumnsReader<'a>,
 ) -> Result<(Block<'a>, &'a [u8]), Error> {
     let header: BlockHeader = read(bytes, 0, "block")?;
@@ -387,6 +401,9 @@ fn read_block<'a>(
             actual: u64::from(header.rows),
             limit: u64::from(limits::BLOCK_ROWS_MAX),
         });
+    }
+    if u64::from(header.rows) > rows_left {
+        return Err(OTHER_ROWS);
     }
     let (block, behind) = bytes
         .split_at_checked(header.bytes as usize)

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nearscan_command::{Command, Envelope, Error, MergeCommand, ResultView, Status, Width};
+use nearscan_command::{
+    Command, Envelope, Error, MergeCommand, ResultHeader, ResultView, Status, Width,
+};
 
 use crate::{
     budget::{Budget, Charged, Reservation},
@@ -83,7 +85,9 @@ impl Completion {
     /// The reason why the rows must not be used; then the unit has to be done elsewhere.
     pub fn check(&self, command: &Command) -> Result<ResultView<'_>, Fault> {
         let unit_rows = command.unit.rows;
-        let view = self.parse(&command.envelope, &command.fragment.output_widths(), unit_rows)?;
+        let widths = command.fragment.output_widths();
+        let room = command.output.bytes_max();
+        let view = self.parse(&command.envelope, &widths, unit_rows, room)?;
         let header = &view.header;
         let expected = match &command.fragment.output {
             // A top leaves out what it can, but not what was requested.
@@ -108,7 +112,9 @@ impl Completion {
     /// # Errors
     /// The reason why the rows must not be used; then all its units have to be done elsewhere.
     pub fn check_merge(&self, command: &MergeCommand) -> Result<ResultView<'_>, Fault> {
-        let view = self.parse(&command.envelope, &command.output_widths(), command.rows())?;
+        let room = command.output.bytes_max();
+        let view =
+            self.parse(&command.envelope, &command.output_widths(), command.rows(), room)?;
         let header = &view.header;
         let expected = match command.merge.distinct {
             // Of rows that are equal one stays.
@@ -122,19 +128,20 @@ impl Completion {
     }
 
     /// Checks what scans and merges have in common: the result is complete, answers this command,
-    /// and accounts for all `rows` of its units.
+    /// and accounts for all `rows` of its units. Rows are expanded behind that, to the `room` in
+    /// bytes that the command has.
     fn parse(
         &self,
         envelope: &Envelope,
         widths: &[Width],
         rows: u64,
+        room: u64,
     ) -> Result<ResultView<'_>, Fault> {
         let bytes = match &self.outcome {
             Outcome::Finished(bytes) => bytes,
             Outcome::Failed(failure) => return Err(failure.clone().into()),
         };
-        let view = ResultView::parse(bytes, widths)?;
-        let header = &view.header;
+        let header = ResultHeader::decode(bytes)?;
         if header.command_id != envelope.command_id || header.attempt != envelope.attempt {
             return Err(Fault::Accounting("it is of another command"));
         }
@@ -150,7 +157,7 @@ impl Completion {
         if header.rows_kept > header.rows_in {
             return Err(Fault::Accounting("more rows were kept than there are"));
         }
-        Ok(view)
+        Ok(ResultView::parse_within(bytes, widths, room)?)
     }
 }
 
