@@ -20,7 +20,7 @@ namespace nearscan {
 
 /// Requests in flight, as many as the port keeps.
 static constexpr uint32_t READS_MAX = 16;
-/// Iterations between two looks at the cancel word.
+/// Iterations between two looks at the cancel word, which are no part of the pipeline.
 static constexpr uint32_t CANCEL_ITERATIONS = 4096;
 /// Words of a slot of a dictionary in device memory.
 static constexpr uint32_t SLOT_WORDS = DICTIONARY_SLOT_BYTES / 8;
@@ -201,35 +201,39 @@ inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
   uint32_t open_count = plan.lane_count + 2 + plan.look_up_count;
   bool stopped = false;
   uint32_t turn = 0;
-  uint32_t iteration = 0;
-READS:
-  while (open_count > 0 || reads.count > 0 || asked.rows != 0) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-    if (!stopped && iteration % CANCEL_ITERATIONS == 0 && *cancel != 0) {
+  bool more = true;
+LOOKS_AT_CANCEL_WORD:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 65536
+    if (!stopped && *cancel != 0) {
       stop.write(true);
       stopped = true;
     }
-    iteration++;
-    bool moved = false;
-    if (reads.count < READS_MAX) {
-      if (asked.rows != 0) {
-        ask_for_words(asked, reads, scratch, own);
-        if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
-        moved = true;
-      } else {
-        moved = ask_for_entry(slots, plan.lane_count, turn, reads, scratch, open_count, own) ||
-                take_words_asked(requests, plan.lane_count, turn, state_requests, string_requests,
-                                 asked, open_count);
+  READS:
+    for (uint32_t iteration = 0; iteration < CANCEL_ITERATIONS && more; iteration++) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4096
+      bool moved = false;
+      if (reads.count < READS_MAX) {
+        if (asked.rows != 0) {
+          ask_for_words(asked, reads, scratch, own);
+          if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
+          moved = true;
+        } else {
+          moved = ask_for_entry(slots, plan.lane_count, turn, reads, scratch, open_count, own) ||
+                  take_words_asked(requests, plan.lane_count, turn, state_requests, string_requests,
+                                   asked, open_count);
+        }
       }
+      turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
+      if (reads.count > 0 && (!moved || reads.count == READS_MAX)) {
+        take_word(reads, scratch, answers, entries, found, states, strings);
+        own.iterations++;
+        moved = true;
+      }
+      if (!moved) NS_IDLE();
+      more = open_count > 0 || reads.count > 0 || asked.rows != 0;
     }
-    turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
-    if (reads.count > 0 && (!moved || reads.count == READS_MAX)) {
-      take_word(reads, scratch, answers, entries, found, states, strings);
-      own.iterations++;
-      moved = true;
-    }
-    if (!moved) NS_IDLE();
   }
   if (!stopped) stop.write(false);
   reports.write(own);
