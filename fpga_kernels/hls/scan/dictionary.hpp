@@ -134,7 +134,9 @@ inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, lane_
   dictionary.present = true;
   if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
   // The command has said that it is small, and nobody looks far entries up.
-  if (page.value_count > dictionary_store::ON_CHIP && !plan.may_be_far) return STATUS_CORRUPT;
+  if (page.value_count > dictionary_store::ON_CHIP && !plan.may_be_far) {
+    return STATUS_DICTIONARY_SIZE;
+  }
   if (plan.needs_codes && page.value_count >= GROUPS_MAX) return STATUS_GROUP_CARDINALITY;
   const uint64_t slot_bytes = static_cast<uint64_t>(page.value_count) * DICTIONARY_SLOT_BYTES;
   if (page.value_count > dictionary_store::ON_CHIP &&

@@ -7,40 +7,46 @@
 
 namespace nearscan {
 
-/// Takes the entries of the lane, two per iteration.
+/// Iterations in which eight entries go through the two ports of the store.
+static constexpr uint32_t STORE_ITERATIONS = ROWS / 2;
+
+/// Takes the entries of the lane.
 inline void fill_store(store_stream& entries, int32_t store[STORE_ENTRIES]) {
   store_token token = store_token();
 ENTRIES:
   while (!token.last) {
+#pragma HLS PIPELINE II = 4
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16384
     entries.read(token);
   PUT_ENTRIES:
     for (uint32_t i = 0; i < ROWS; i++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS UNROLL factor = 2
+#pragma HLS UNROLL
       if (i < token.count) store[token.at + i] = token.entry[i];
     }
   }
 }
 
-/// Looks up what the lane asks for, two rows per iteration; gives the iterations.
+/// Looks up what the lane asks for; gives the iterations.
 inline uint64_t serve_places(place_stream& places, stored_stream& answers,
                              const int32_t store[STORE_ENTRIES]) {
   uint64_t iterations = 0;
+  bool more = true;
 PLACES:
-  while (true) {
+  while (more) {
+#pragma HLS PIPELINE II = 4
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
     const place_token token = places.read();
-    if (token.last) break;
     stored_token answer = stored_token();
   GET_ENTRIES:
     for (uint32_t row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS UNROLL factor = 2
+#pragma HLS UNROLL
       if (((token.rows >> row) & 1) != 0) answer.entry[row] = store[token.place[row]];
     }
-    answers.write(answer);
-    iterations += ROWS / 2;
+    more = !token.last;
+    if (more) {
+      answers.write(answer);
+      iterations += STORE_ITERATIONS;
+    }
   }
   return iterations;
 }

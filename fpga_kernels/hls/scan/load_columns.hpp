@@ -289,7 +289,7 @@ COLUMNS:
     lane.steps_max = header.steps_max;
     lane.may_be_far = may_be_far(column, lane);
     // Of one whose size is not known its room in scratch tells.
-    const uint64_t room = column.scratch_bytes / DICTIONARY_SLOT_BYTES;
+    const uint64_t room = column.scratch_bytes / DICTIONARY_SLOT_BYTES * (lane.stored_bits / 8u);
     scope.dictionary_bytes[index] = column.dictionary_bytes != 0 ? column.dictionary_bytes : room;
   }
   return STATUS_OK;

@@ -61,8 +61,15 @@ KEY_COLUMNS:
   return columns;
 }
 
-/// Gives the store to the lane of numbers with the largest dictionary among those that are looked
-/// up.
+/// Whether a lane's entries may be numbers of 32 bits, and more of them than fit on chip: strings
+/// and doubles are not, and keys by codes have few.
+inline bool suits_store(const decode_plan& lane) {
+  const bool is_double = lane.read_as == READ_AS_FLOAT_ORDER && lane.stored_bits == 64;
+  return lane.stored_bits != 0 && !is_double && !lane.needs_codes;
+}
+
+/// Gives the store to the lane with the largest dictionary among those that are looked up and that
+/// it suits.
 inline void give_store(const program_scope& scope, uint32_t looked_up, scan_plan& plan) {
   uint32_t best = 0;
   uint64_t most = 0;
@@ -70,7 +77,7 @@ STORE:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS PIPELINE off
     plan.decode[index].has_store = false;
-    if (!is_among(looked_up, index) || plan.decode[index].stored_bits == 0) continue;
+    if (!is_among(looked_up, index) || !suits_store(plan.decode[index])) continue;
     if (scope.dictionary_bytes[index] <= most) continue;
     best = index;
     most = scope.dictionary_bytes[index];

@@ -153,7 +153,7 @@ inline void dictionary_sizes(tally& all) {
   model.dictionary_bytes = 8 * DICTIONARY_ENTRIES_ON_CHIP + 1;
   run_model(all, "dictionary that may be large", model);
   model.dictionary_bytes--;
-  run_model(all, "dictionary that should be small", model, {STATUS_CORRUPT});
+  run_model(all, "dictionary that should be small", model, {STATUS_DICTIONARY_SIZE});
   model.columns[0].style.codec = CODEC_SNAPPY;
   run_model(all, "dictionary that is small before Snappy", model);
 }
