@@ -25,7 +25,7 @@ wire_enum! {
         SnappyDistance = 6,
         /// More groups than the kernel has memory for, or a key that is not dictionary-encoded.
         GroupCardinality = 7,
-        /// A dictionary with more entries than the kernel can address, or than the size in the command allows.
+        /// A dictionary with more entries than the kernel can address, or than its size allows.
         DictionarySize = 8,
         /// A result left the range of its width.
         Overflow = 9,

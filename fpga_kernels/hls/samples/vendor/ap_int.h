@@ -12,6 +12,9 @@ struct ap_range {
 
 template <int Width>
 struct ap_bits {
+  ap_bits() = default;
+  ap_bits(uint64_t bits);
+  operator uint64_t() const;
   ap_range range(int high, int low) const;
   ap_range range(int high, int low);
 };
