@@ -113,8 +113,7 @@ impl Completion {
     /// The reason why the rows must not be used; then all its units have to be done elsewhere.
     pub fn check_merge(&self, command: &MergeCommand) -> Result<ResultView<'_>, Fault> {
         let room = command.output.bytes_max();
-        let view =
-            self.parse(&command.envelope, &command.output_widths(), command.rows(), room)?;
+        let view = self.parse(&command.envelope, &command.output_widths(), command.rows(), room)?;
         let header = &view.header;
         let expected = match command.merge.distinct {
             // Of rows that are equal one stays.

@@ -342,3 +342,30 @@ fn expanded_result_has_a_limit() {
     let error = ResultView::parse(&bytes, &[Width::Bytes]).unwrap_err();
     assert!(matches!(error, Error::Limit { what: "bytes of an expanded column", .. }), "{error}");
 }
+
+/// Two blocks of equal numbers, of no bits each.
+fn equal_numbers() -> (Vec<u8>, u64) {
+    let rows: Vec<Row> = vec![vec![Value::Number(7)]; 1400];
+    let widths = [Width::W64];
+    let plain = payload_bytes(&results::written_by_columns(&widths, &rows, 700, BlockForm::Plain));
+    (compact(&widths, &rows), plain - 2 * u64::from(BLOCK_HEADER_BYTES))
+}
+
+#[test]
+fn rows_take_no_more_room_than_they_have_when_plain() {
+    let (bytes, plain) = equal_numbers();
+    let parse = |room| ResultView::parse_within(&bytes, &[Width::W64], room);
+    assert_eq!(parse(plain).unwrap().header.rows_out, 1400);
+    let error = parse(plain - 1).unwrap_err();
+    assert!(matches!(error, Error::Limit { what: "bytes of an expanded column", .. }), "{error}");
+}
+
+#[test]
+fn block_with_more_rows_than_announced_is_refused_before_it_is_expanded() {
+    let (bytes, _) = equal_numbers();
+    let (header, payload) = bytes.split_at(usize::try_from(ResultHeader::BYTES).unwrap());
+    let header = ResultHeader { rows_out: 699, ..ResultHeader::decode(header).unwrap() };
+    let bytes = [header.encode(), payload.to_vec()].concat();
+    let error = ResultView::parse_within(&bytes, &[Width::W64], 0).unwrap_err();
+    assert!(matches!(error, Error::Inconsistent { .. }), "{error}");
+}
