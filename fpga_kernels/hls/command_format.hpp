@@ -819,7 +819,8 @@ struct result_record {
   uint32_t memory_writes;  // 204: requests to write scratch
   uint32_t rows_projected;  // 208: rows the projection worked on
   uint32_t memory_reads;  // 212: requests to read scratch
-  uint64_t rows_aggregated;  // 216: rows the aggregates worked on
+  uint32_t rows_aggregated;  // 216: rows the aggregates worked on
+  uint32_t dictionary_words;  // 220: 8-byte words of scratch that dictionaries took
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint32_t blocks;  // 240: blocks of payload
@@ -869,6 +870,7 @@ static_assert(offsetof(result_record, memory_writes) == 204, "result_record");
 static_assert(offsetof(result_record, rows_projected) == 208, "result_record");
 static_assert(offsetof(result_record, memory_reads) == 212, "result_record");
 static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
+static_assert(offsetof(result_record, dictionary_words) == 220, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
@@ -917,7 +919,8 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.memory_writes = static_cast<uint32_t>(words[at / 8 + 25] >> 32);
   record.rows_projected = static_cast<uint32_t>(words[at / 8 + 26] >> 0);
   record.memory_reads = static_cast<uint32_t>(words[at / 8 + 26] >> 32);
-  record.rows_aggregated = static_cast<uint64_t>(words[at / 8 + 27] >> 0);
+  record.rows_aggregated = static_cast<uint32_t>(words[at / 8 + 27] >> 0);
+  record.dictionary_words = static_cast<uint32_t>(words[at / 8 + 27] >> 32);
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
   record.blocks = static_cast<uint32_t>(words[at / 8 + 30] >> 0);
@@ -968,7 +971,8 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
              static_cast<uint64_t>(record.memory_writes) << 32;
   words[26] = static_cast<uint64_t>(record.rows_projected) << 0 |
              static_cast<uint64_t>(record.memory_reads) << 32;
-  words[27] = static_cast<uint64_t>(record.rows_aggregated) << 0;
+  words[27] = static_cast<uint64_t>(record.rows_aggregated) << 0 |
+             static_cast<uint64_t>(record.dictionary_words) << 32;
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;
   words[30] = static_cast<uint64_t>(record.blocks) << 0 |

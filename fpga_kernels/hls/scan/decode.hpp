@@ -201,6 +201,7 @@ PAGES:
   own.decode_iterations = lane.iterations + lane.bits.iterations;
   own.dictionary_iterations = max_u64(own.dictionary_iterations, lane.dictionary_iterations);
   own.dictionary_entries = lane.dictionary.entries;
+  own.dictionary_words = lane.dictionary_words;
   reports_out.write(own);
 }
 

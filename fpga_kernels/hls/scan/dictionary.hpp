@@ -61,6 +61,8 @@ struct lane_state {
   /// Iterations, but for those that `bits` counts: of the pages so far, and of the dictionary.
   uint64_t iterations;
   uint64_t dictionary_iterations;
+  /// Words of scratch that the dictionary took.
+  uint64_t dictionary_words;
   uint64_t values;
   bool data_seen;
   /// Whether the store has been told that no entry comes any more.
@@ -78,6 +80,7 @@ inline void open_lane(lane_state& lane, const decode_plan& plan) {
   lane.steps = 0;
   lane.iterations = 0;
   lane.dictionary_iterations = 0;
+  lane.dictionary_words = 0;
   lane.values = 0;
   lane.data_seen = false;
   lane.store_told = !plan.has_store;
@@ -172,6 +175,7 @@ ENTRIES:
   lane.store_told = true;
   // No row that looks an entry up comes before it is there.
   memory.wait_for(memory.asked);
+  lane.dictionary_words = memory.words;
   // No row comes before the dictionary is whole.
   lane.dictionary_iterations = lane.iterations;
   lane.iterations = 0;

@@ -17,9 +17,9 @@
 
 namespace nearscan {
 
-/// Words that wait for their entries. Those with a far row each are as many as requests of a port
-/// are in flight.
-typedef hls::stream<value_token, 16> pending_stream;
+/// Words that wait for their entries: more than a lane decodes, four cycles each, while an entry is
+/// on its way.
+typedef hls::stream<value_token, VALUE_DEPTH> pending_stream;
 
 /// The lowest of some rows.
 inline uint32_t lowest_row(uint32_t rows) {

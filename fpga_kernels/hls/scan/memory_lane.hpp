@@ -26,6 +26,8 @@ struct memory_lane {
   /// Requests to write so far, and those of which the answer has come.
   uint64_t asked;
   uint64_t answered;
+  /// Words of those requests.
+  uint64_t words;
 
   memory_lane(scratch_stream& writes_out, written_stream& written_in, scratch_stream& requests_out,
               string_stream& found_in, store_stream& store_out)
@@ -35,11 +37,13 @@ struct memory_lane {
         found(found_in),
         store(store_out),
         asked(0),
-        answered(0) {}
+        answered(0),
+        words(0) {}
 
   void write(const scratch_token& token) {
     writes.write(token);
     asked++;
+    words += token.count;
   }
 
   /// Takes an answer if there is one.

@@ -186,6 +186,7 @@ inline uint64_t memory_write_iterations(const result_record& header) {
   return header.memory_write_iterations;
 }
 inline uint64_t memory_writes(const result_record& header) { return header.memory_writes; }
+inline uint64_t dictionary_words(const result_record& header) { return header.dictionary_words; }
 
 /// A byte of a page header per iteration, then a word of the page or what a word of a line has of
 /// it: a page that does not begin at a word has one part more.
@@ -235,6 +236,7 @@ inline void iterations_of_memory(tally& all) {
   // An entry is two words, and four entries a request.
   check_iterations(all, "entries written", model, memory_write_iterations, 500 * 2);
   check_iterations(all, "requests to write entries", model, memory_writes, 500 / 4);
+  check_iterations(all, "words of a dictionary", model, dictionary_words, 500 * 2);
 }
 
 /// Two rows are looked up per iteration, beside the steps of the predicate.

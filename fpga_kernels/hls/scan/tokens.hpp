@@ -267,6 +267,8 @@ struct report {
   /// Iterations of the dictionary page: of whoever has most to do with it.
   uint64_t dictionary_iterations;
   uint64_t dictionary_entries;
+  /// Words of scratch that dictionaries took.
+  uint64_t dictionary_words;
   uint64_t rows_in;
   uint64_t rows_kept;
   uint64_t rows_projected;
@@ -334,6 +336,7 @@ inline void merge_lane(report& all, const report& lane) {
   all.decode_iterations = max_u64(all.decode_iterations, lane.decode_iterations);
   all.dictionary_iterations = max_u64(all.dictionary_iterations, lane.dictionary_iterations);
   all.dictionary_entries += lane.dictionary_entries;
+  all.dictionary_words += lane.dictionary_words;
 }
 
 // Depths, in tokens. A burst of the input is 16 lines. While entries are on their way from device
@@ -342,9 +345,9 @@ inline void merge_lane(report& all, const report& lane) {
 static constexpr int LINE_DEPTH = 32;
 static constexpr int PAGE_DEPTH = 2;
 static constexpr int BYTE_DEPTH = 64;
-static constexpr int VALUE_DEPTH = 16;
+static constexpr int VALUE_DEPTH = 32;
 static constexpr int SCRATCH_DEPTH = 16;
-static constexpr int KEEP_DEPTH = 16;
+static constexpr int KEEP_DEPTH = 32;
 static constexpr int NUMBER_DEPTH = 8;
 static constexpr int REPORT_DEPTH = 1;
 

@@ -169,7 +169,8 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.dictionary_entries = in_32_bits(own.dictionary_entries);
   record.rows_filtered = in_32_bits(own.rows_in);
   record.rows_projected = in_32_bits(own.rows_projected);
-  record.rows_aggregated = own.rows_aggregated;
+  record.rows_aggregated = in_32_bits(own.rows_aggregated);
+  record.dictionary_words = in_32_bits(own.dictionary_words);
   record.decode_iterations_lane_max = in_32_bits(own.decode_iterations);
   record.dictionary_iterations_lane_max = in_32_bits(own.dictionary_iterations);
   record.key_words = in_32_bits(plan.key_words);

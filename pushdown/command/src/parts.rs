@@ -161,6 +161,7 @@ impl Counters {
                 .memory_write_iterations
                 .saturating_add(other.memory_write_iterations),
             memory_reads: self.memory_reads.saturating_add(other.memory_reads),
+            dictionary_words: self.dictionary_words.saturating_add(other.dictionary_words),
             memory_waits: self.memory_waits.saturating_add(other.memory_waits),
             memory_writes: self.memory_writes.saturating_add(other.memory_writes),
         }

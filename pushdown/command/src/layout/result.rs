@@ -86,7 +86,9 @@ record! {
         /// requests to read scratch
         212 memory_reads: u32,
         /// rows the aggregates worked on
-        216 rows_aggregated: u64,
+        216 rows_aggregated: u32,
+        /// 8-byte words of scratch that dictionaries took
+        220 dictionary_words: u32,
         /// 8-byte words of strings fetched, to be compared and for the output
         224 string_words: u64,
         /// 8-byte words of payload

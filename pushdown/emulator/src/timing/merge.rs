@@ -99,6 +99,7 @@ mod tests {
         memory_read_iterations: 0,
         memory_write_iterations: 0,
         memory_reads: 0,
+        dictionary_words: 0,
         memory_waits: 0,
         memory_writes: 0,
         string_words: 0,

@@ -15,7 +15,8 @@
 //! The stage that reads scratch keeps requests in flight, as many as its port does, so the way to
 //! the memory and back shows in none of them. It does where the next request depends on an answer:
 //! extremes of strings wait for each. A stage that asked ahead would not: the two times are the
-//! ends of a band. What is written to scratch while dictionaries are loaded is hidden by them.
+//! ends of a band. What dictionaries take of scratch is written before the rows, by one stage for
+//! all lanes.
 //!
 //! The model omits the waits between stages that are busy at different times of a command.
 
@@ -43,7 +44,10 @@ impl Parameters {
         let cycles = |stage| match stage {
             // Loading the command and its key filters, and filling the pipeline.
             KernelStage::Start => self.fill_cycles + iterations(counters.key_words as f64),
-            KernelStage::Dictionary => iterations(counters.dictionary_iterations_lane_max.into()),
+            KernelStage::Dictionary => {
+                let busiest = counters.dictionary_iterations_lane_max;
+                iterations(busiest.max(counters.dictionary_words).into())
+            }
             // A line an iteration.
             KernelStage::Fetch => iterations(counters.lines_read as f64),
             KernelStage::Pages => iterations(counters.page_iterations_lane_max.into()),
@@ -69,9 +73,8 @@ impl Parameters {
     fn scratch_cycles(&self, counters: &Counters) -> f64 {
         let read = self.stage_loop().cycles(counters.memory_read_iterations.into());
         let asked = f64::from(counters.memory_reads) * self.single_beat_cycles();
-        let beside_dictionaries = counters
-            .memory_write_iterations
-            .saturating_sub(counters.dictionary_iterations_lane_max);
+        let beside_dictionaries =
+            counters.memory_write_iterations.saturating_sub(counters.dictionary_words);
         let written = self.stage_loop().cycles(beside_dictionaries.into());
         read.max(asked).max(written)
     }
@@ -113,7 +116,7 @@ mod tests {
             decode_iterations_lane_max: 30_000,
             memory_read_iterations: 1000,
             memory_reads: 8000,
-            memory_write_iterations: 60_000,
+            memory_write_iterations: 30_000,
             filter_iterations: 30_000,
             project_iterations: 30_000,
             aggregate_iterations: 30_000,
@@ -190,9 +193,11 @@ mod tests {
         assert_eq!(memory_ns(&Counters { memory_reads: 1600, ..none }), 19_334);
         let written = Counters { memory_write_iterations: 900, ..none };
         assert_eq!(memory_ns(&written), 3000);
-        // What is written while a dictionary is loaded is hidden.
-        let loaded = Counters { dictionary_iterations_lane_max: 600, ..written };
+        // What a dictionary takes is written before.
+        let loaded = Counters { dictionary_words: 600, ..written };
         assert_eq!(memory_ns(&loaded), 1000);
+        let dictionary = Parameters::default().stages(&loaded, Waits::Exposed);
+        assert_eq!(dictionary.get(KernelStage::Dictionary), 2000);
     }
 
     #[test]
