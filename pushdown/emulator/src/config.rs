@@ -152,6 +152,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::budget::Ledger;
 
     #[test]
     fn parameters_are_read() {
@@ -187,9 +188,15 @@ mod tests {
     #[test]
     fn build_that_does_not_fit_is_refused_with_the_amounts() {
         let error = Config::from_parameters([("cus", "4")]).unwrap_err().to_string();
-        let expected = "4 scan units of 7 lanes do not fit the FPGA: 1164400 of 292723 LUT, 1516 of \
-                        551 BRAM, 220 of 71 URAM, 1904 of 1102 DSP; fewer lanes or units do, and \
-                        profile=unlimited does not ask";
+        let build = Build { scan_units: 4, ..Profile::SmartSsd.build() };
+        let over = Ledger::of_kernels().unwrap().over(&build.counts());
+        let amounts: Vec<String> = over.iter().map(ToString::to_string).collect();
+        assert!(amounts.iter().any(|amount| amount.ends_with(" of 71 URAM")), "{amounts:?}");
+        let expected = format!(
+            "4 scan units of 7 lanes do not fit the FPGA: {}; fewer lanes or units do, and \
+             profile=unlimited does not ask",
+            amounts.join(", "),
+        );
         assert_eq!(error, expected);
         assert!(Config::from_parameters([("cus", "4"), ("profile", "unlimited")]).is_ok());
     }
