@@ -49,11 +49,11 @@ pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
     let most = |work: fn(&ChunkWork) -> f64| {
         chunks.iter().map(|(_, chunk)| work(chunk)).fold(0.0, f64::max)
     };
-    // The column with the largest dictionary of numbers has the store.
+    // The column with the largest dictionary of numbers that it suits has the store.
     let has_store = chunks
         .iter()
         .enumerate()
-        .filter(|(_, (_, chunk))| chunk.kind == ValueKind::Integer)
+        .filter(|(_, (_, chunk))| chunk.suits_store)
         .max_by(|(_, (_, one)), (_, (_, other))| {
             one.dictionary_bytes.total_cmp(&other.dictionary_bytes)
         })
@@ -99,7 +99,8 @@ struct ChunkWork {
     indexes: f64,
     /// Bytes of strings beside the dictionary.
     string_bytes: f64,
-    kind: ValueKind,
+    /// Whether its entries may be numbers of 32 bits, as the store has them.
+    suits_store: bool,
 }
 
 impl ChunkWork {
@@ -132,7 +133,8 @@ impl ChunkWork {
             (true, ValueKind::Integer) => (values, 0.0),
             (true, ValueKind::Bytes) => (values, (data - values * index_bytes).max(0.0)),
         };
-        Self { dictionary_bytes, entries, indexes, string_bytes, kind }
+        let suits_store = kind == ValueKind::Integer && chunk.column_type() != Type::DOUBLE;
+        Self { dictionary_bytes, entries, indexes, string_bytes, suits_store }
     }
 
     /// Look-ups beyond the entries that a decoder has in a memory of its own.
@@ -147,9 +149,9 @@ impl ChunkWork {
     /// Those of them for which the memory of one column is large enough.
     fn look_ups_in_store(&self) -> f64 {
         let far = self.entries - f64::from(limits::DICTIONARY_ENTRIES_ON_CHIP);
-        match self.kind {
-            ValueKind::Integer if far > 0.0 => self.look_ups() * (STORE_ENTRIES / far).min(1.0),
-            ValueKind::Integer | ValueKind::Bytes => 0.0,
+        match self.suits_store && far > 0.0 {
+            true => self.look_ups() * (STORE_ENTRIES / far).min(1.0),
+            false => 0.0,
         }
     }
 }
@@ -185,7 +187,7 @@ fn whole(amount: f64) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
     use parquet::{
         arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
         basic::Compression,
@@ -236,6 +238,14 @@ mod tests {
         near(many.entries, 20_000.0);
         near(many.look_ups(), 100_000.0 * (1.0 - 4096.0 / 20_000.0));
         near(many.look_ups_in_store(), many.look_ups());
+        let doubles: ArrayRef = Arc::new(
+            (0..ROWS)
+                .map(|row| to_f64(scattered(row).unsigned_abs() % 20_000))
+                .collect::<Float64Array>(),
+        );
+        let doubles = work(doubles, ValueKind::Integer, 1 << 20);
+        near(doubles.look_ups(), many.look_ups());
+        assert_eq!(doubles.look_ups_in_store(), 0.0);
     }
 
     #[test]
