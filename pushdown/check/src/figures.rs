@@ -191,7 +191,8 @@ fn kernel(
     let small = bench.queued(&small, FILTER_COMMANDS)?;
     let large = bench.queued(&large, FILTER_COMMANDS)?;
     let busy = formulas.busy(&small, &large);
-    found.figures.extend([formulas.setup(empty, &busy), formulas.start(&busy)]);
+    let start = formulas.start(&busy, &small.told.counters);
+    found.figures.extend([formulas.setup(empty, &busy), start]);
     if busiest_iterations(&large.told.counters) == 0 {
         found.leave(&RATES, "the drive counts no iterations of a kernel");
         return Ok(None);
@@ -278,15 +279,18 @@ impl Formulas {
         }
     }
 
-    fn start(&self, busy: &Observed) -> Figure {
-        let fill_ns = self.model.fill_cycles / self.model.clock_hz * 1e9;
+    /// The group that a filter counts is written once its rows have gone by.
+    fn start(&self, busy: &Observed, counters: &Counters) -> Figure {
+        let cycles = self.model.fill_cycles + f64::from(counters.write_iterations);
+        let beside_ns = cycles / self.model.clock_hz * 1e9;
         Figure {
             name: "start_ns",
             unit: "ns",
             role: Role::Parameter,
             model: self.model.start_ns,
-            found: busy.map(|busy| busy - fill_ns),
-            how: "two wide filters in flight, as if they had no rows, less fill_cycles",
+            found: busy.map(|busy| busy - beside_ns),
+            how: "two wide filters in flight, as if they had no rows, less fill_cycles and what is \
+                  written",
         }
     }
 
@@ -447,9 +451,10 @@ mod tests {
     }
 
     #[test]
-    fn start_excludes_the_filling_of_the_pipeline() {
+    fn start_excludes_the_filling_of_the_pipeline_and_the_writing_of_the_group() {
         let busy = measured(&[24e3, 30e3, 33e3]);
-        assert_found(&Formulas::new(3).start(&busy), 30e3 - 2000.0 / 0.3);
+        let counters = Counters { write_iterations: 30, ..Counters::default() };
+        assert_found(&Formulas::new(3).start(&busy, &counters), 30e3 - 2030.0 / 0.3);
     }
 
     #[rstest]
