@@ -2,6 +2,7 @@
 //! Builds the bench of a module with Verilator, runs it, and reads its figures.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -93,6 +94,7 @@ fn verilate(
     let name = &module.name;
     let generated = folder.join("generated");
     let objects = folder.join("objects");
+    clear_of_other_checkout(&objects, shop.project.root())?;
     let mut command = shop.project.command("verilator");
     command.args(["--cc", "--exe", "--build", "-j", "2", "--trace", "--assert", "-Wall", "-O3"]);
     if warnings == Warnings::AreIgnored {
@@ -106,6 +108,20 @@ fn verilate(
     command.arg(shop.path("../hls/portable/dataflow.cpp"));
     quietly(&mut command).with_context(|| format!("the bench of {name} does not build"))?;
     Ok(objects.join("bench"))
+}
+
+/// Removes objects that another checkout has made: their dependencies name its files.
+fn clear_of_other_checkout(objects: &Path, root: &Path) -> Result<()> {
+    let mark = objects.join("checkout");
+    let here = root.to_string_lossy();
+    if fs::read_to_string(&mark).is_ok_and(|made_by| made_by == here) {
+        return Ok(());
+    }
+    if objects.exists() {
+        fs::remove_dir_all(objects)?;
+    }
+    fs::create_dir_all(objects)?;
+    fs::write(&mark, here.as_bytes()).with_context(|| format!("cannot write {}", mark.display()))
 }
 
 fn flags(shop: &Shop<'_>, generated: &Path) -> String {
@@ -156,6 +172,18 @@ fn parse(text: &str) -> Result<Counted> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn objects_of_another_checkout_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = folder.path().join("objects");
+        let object = objects.join("bench.o");
+        for (root, is_kept) in [("/a", false), ("/a", true), ("/b", false)] {
+            clear_of_other_checkout(&objects, Path::new(root)).unwrap();
+            assert_eq!(object.exists(), is_kept, "{root}");
+            fs::write(&object, "").unwrap();
+        }
+    }
 
     #[test]
     fn reads_what_a_bench_prints() {
