@@ -57,17 +57,23 @@ inline void feed(const page& what, const std::vector<int64_t>& dictionary,
   reports.write(nearscan::empty_report());
 }
 
+/// Takes the words of the stage, and looks up in the memory what is not on chip.
 inline void collect(nearscan::value_stream& values, nearscan::report_stream& reports,
-                    stage_answer& answer) {
+                    const std::vector<uint64_t>& memory, stage_answer& answer) {
   while (true) {
     const nearscan::value_token token = values.read();
     if (token.last) break;
-    for (uint32_t row = 0; row < token.count; row++) answer.values.push_back(token.value.row[row]);
+    for (uint32_t row = 0; row < token.count; row++) {
+      const int64_t value = token.value.row[row];
+      const bool is_far = ((token.far >> row) & 1) != 0;
+      answer.values.push_back(
+          is_far ? static_cast<int64_t>(memory[nearscan::referenced(value)]) : value);
+    }
   }
   answer.is_corrupt = reports.read().status != nearscan::STATUS_OK;
 }
 
-/// The memory behind the lanes, as far as a dictionary needs it: what writes it, and what reads it.
+/// The memory behind the lanes, as far as a dictionary needs it.
 inline void serve_writes(nearscan::scratch_stream& writes, nearscan::written_stream& written,
                          std::vector<uint64_t>& memory) {
   while (true) {
@@ -75,21 +81,6 @@ inline void serve_writes(nearscan::scratch_stream& writes, nearscan::written_str
     if (token.kind == nearscan::SCRATCH_END) break;
     for (uint32_t i = 0; i < token.count; i++) memory[token.at + i] = token.word[i];
     written.write(1);
-  }
-}
-
-inline void serve_reads(nearscan::scratch_stream& requests, nearscan::found_stream& found,
-                        const std::vector<uint64_t>& memory) {
-  while (true) {
-    const nearscan::scratch_token token = requests.read();
-    if (token.kind == nearscan::SCRATCH_END) break;
-    nearscan::found_token answer = nearscan::found_token();
-    for (int row = 0; row < nearscan::ROWS; row++) {
-      if (((token.rows >> row) & 1) != 0) {
-        answer.value.row[row] = static_cast<int64_t>(memory[token.word[row]]);
-      }
-    }
-    found.write(answer);
   }
 }
 
@@ -104,6 +95,7 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   plan.physical_type = nearscan::PHYSICAL_INT64;
   plan.plainly = true;
   plan.stored_bits = 64;
+  plan.may_be_far = true;
   plan.rows = what.values;
   plan.scratch_end = 8 * memory.size();
   plan.steps_max = ~0ull;
@@ -112,17 +104,17 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   nearscan::report_stream reports_in, reports_out;
   nearscan::scratch_stream writes, requests;
   nearscan::written_stream written;
-  nearscan::found_stream found;
+  nearscan::string_stream found;
+  nearscan::store_stream store;
   nearscan::value_stream values;
   nearscan::key_stream keys;
   stage_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
   NS_STAGE(flow, nearscan::decode(plan, pages, payload, reports_in, writes, written, requests,
-                                  found, values, keys, reports_out));
+                                  found, store, values, keys, reports_out));
   NS_STAGE(flow, stage::serve_writes(writes, written, memory));
-  NS_STAGE(flow, stage::serve_reads(requests, found, memory));
-  NS_STAGE(flow, stage::collect(values, reports_out, answer));
+  NS_STAGE(flow, stage::collect(values, reports_out, memory, answer));
   NS_RUN(flow);
   if (nearscan_portable::last_stuck()[0] != '\0') {
     fail("the stage is stuck: %s", nearscan_portable::last_stuck());
