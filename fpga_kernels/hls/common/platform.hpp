@@ -108,6 +108,8 @@ typedef ap_uint<128> u128;
 /// One beat of a 512-bit port.
 typedef ap_uint<512> line_t;
 static constexpr uint32_t LINE_BYTES = 64;
+/// 8-byte words of it.
+static constexpr uint32_t LINE_WORDS = LINE_BYTES / 8;
 /// Ports of lines and of words that a kernel asks for bursts itself.
 typedef hls::burst_maxi<line_t> line_port;
 typedef hls::burst_maxi<uint64_t> word_port;

@@ -165,19 +165,6 @@ inline void run_processes(const process_plans& plans, const result_record& heade
   NS_RUN(flow);
 }
 
-/// Writes a result without rows.
-inline void refuse(const result_record& record, line_port& output) {
-  uint64_t header[RESULT_RECORD_BYTES / 8];
-  finish_header(record, header);
-  output.write_request(0, RESULT_RECORD_BYTES / LINE_BYTES);
-REFUSE:
-  for (uint32_t line = 0; line < RESULT_RECORD_BYTES / LINE_BYTES; line++) {
-#pragma HLS PIPELINE II = 4
-    output.write(line_of(header + line * LINE_WORDS));
-  }
-  output.write_response();
-}
-
 /// Loads the command and runs it; the result's first words hold the status, whatever happened.
 ///
 /// `input` and `output` [lines] are device memory. Input ranges and output size are those of the

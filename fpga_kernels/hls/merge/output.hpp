@@ -4,44 +4,22 @@
 #pragma once
 
 #include "../common/packing.hpp"
+#include "../common/result_lines.hpp"
 #include "deal.hpp"
-#include "result_lines.hpp"
 
 namespace nearscan {
 namespace merging {
 
-/// The position in the result.
-struct result_writer {
-  line_t line;
-  /// The next word of the output.
-  uint64_t at;
-  uint64_t iterations;
+/// The position in the result. A word is put per iteration.
+struct result_writer : payload_writer {
   uint64_t rows_out;
   uint64_t blocks;
-  uint32_t checksum;
 
-  result_writer()
-      : line(),
-        at(RESULT_RECORD_BYTES / 8),
-        iterations(0),
-        rows_out(0),
-        blocks(0),
-        checksum(CRC32C_START) {}
+  result_writer() : rows_out(0), blocks(0) {}
 
   void put(result_lines& out, uint64_t word) {
-    set_line_word(line, at % LINE_WORDS, word);
-    at++;
+    payload_writer::put(out, word);
     iterations++;
-    checksum = crc32c_word(checksum, word);
-    if (at % LINE_WORDS == 0) out.write(result_line{line, LINE_WORDS, at / LINE_WORDS - 1, false});
-  }
-
-  /// Sends the words of the last line, if it is not whole.
-  void flush(result_lines& out) {
-    const uint32_t words = static_cast<uint32_t>(at % LINE_WORDS);
-    if (words != 0) {
-      out.write(result_line{line, static_cast<uint8_t>(words), at / LINE_WORDS, false});
-    }
   }
 };
 

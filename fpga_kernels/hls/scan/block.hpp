@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../common/packing.hpp"
+#include "../common/result_lines.hpp"
 #include "program.hpp"
 
 namespace nearscan {
@@ -30,46 +31,6 @@ CLEAR_COLUMNS:
     }
   }
 }
-
-/// A line of eight words.
-inline line_t line_of(const uint64_t words[LINE_WORDS]) {
-  line_t line = line_t();
-LINE_OF_WORDS:
-  for (uint32_t word = 0; word < LINE_WORDS; word++) {
-#pragma HLS UNROLL
-    set_line_word(line, word, words[word]);
-  }
-  return line;
-}
-
-/// Words one after the other into the lines of the output, with their checksum.
-struct payload_writer {
-  line_t line;
-  uint64_t at;
-  /// Iterations of all loops of the stage, which follow each other.
-  uint64_t iterations;
-  uint32_t checksum;
-
-  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {}
-
-  void put(result_stream& out, uint64_t word) {
-    set_line_word(line, at % LINE_WORDS, word);
-    at++;
-    checksum = crc32c_word(checksum, word);
-    if (at % LINE_WORDS == 0) {
-      out.write(result_token{line, ~static_cast<uint64_t>(0), at / LINE_WORDS - 1, false});
-    }
-  }
-
-  /// Sends the words of the last line, if it is not whole.
-  void flush(result_stream& out) {
-    const uint32_t bytes = static_cast<uint32_t>(at % LINE_WORDS * 8);
-    if (bytes != 0) {
-      out.write(
-          result_token{line, low_bits(~static_cast<uint64_t>(0), bytes), at / LINE_WORDS, false});
-    }
-  }
-};
 
 /// The strings of all rows of a column of a block; those of null rows are empty.
 struct row_strings {
@@ -116,7 +77,7 @@ struct string_walk {
 /// waits for room while an answer is due.
 template <typename Strings>
 inline uint64_t write_strings(const Strings& of, scratch_stream& requests, string_stream& strings,
-                              payload_writer& writer, result_stream& out) {
+                              payload_writer& writer, result_lines& out) {
   string_walk<Strings> asked(of);
   string_walk<Strings> written(of);
   scratch_token request = scratch_token();
@@ -146,12 +107,12 @@ PIECES:
     for (uint32_t i = 0; i < LINE_WORDS; i++) {
 #pragma HLS PIPELINE II = 1
       const uint32_t some = left < 8 ? left : 8;
-      packer.put<result_stream&>(low_bits(piece.word[i], 8 * some), some, writer, out);
+      packer.put<result_lines&>(low_bits(piece.word[i], 8 * some), some, writer, out);
       left -= some;
       words_read += some != 0 ? 1 : 0;
     }
   }
-  packer.finish<result_stream&>(writer, out);
+  packer.finish<result_lines&>(writer, out);
   return words_read;
 }
 

@@ -228,7 +228,7 @@ struct bit_packer {
   bit_packer() : hold(0), held(0) {}
 
   /// Puts `count` bits, 64 at most, behind those that wait. The rest of `bits` is zero.
-  void put(uint64_t bits, uint32_t count, payload_writer& writer, result_stream& out) {
+  void put(uint64_t bits, uint32_t count, payload_writer& writer, result_lines& out) {
     hold |= static_cast<u128>(bits) << held;
     held += count;
     if (held >= 64) {
@@ -238,7 +238,7 @@ struct bit_packer {
     }
   }
 
-  void finish(payload_writer& writer, result_stream& out) {
+  void finish(payload_writer& writer, result_lines& out) {
     if (held != 0) writer.put(out, static_cast<uint64_t>(hold));
   }
 };
@@ -258,7 +258,7 @@ inline uint64_t packed_number(const block_buffer& block, uint32_t column,
 /// Packs what stands for the rows of a column: two of them per iteration where both fit in a word.
 inline void write_packed(const block_buffer& block, uint32_t column,
                          const compact_column_record& record, payload_writer& writer,
-                         result_stream& out) {
+                         result_lines& out) {
   if (record.bits == 0) return;
   const uint32_t at_once = record.bits <= 32 ? 2 : 1;
   bit_packer packer;
@@ -277,7 +277,7 @@ PACK_ROWS:
 
 /// Packs the lengths of the new strings: one per iteration.
 inline void write_new_lengths(const new_strings& strings, uint8_t bits, payload_writer& writer,
-                              result_stream& out) {
+                              result_lines& out) {
   bit_packer packer;
 NEW_LENGTHS:
   for (uint32_t at = 0; at < strings.count(); at++) {
@@ -324,7 +324,7 @@ SHAPE_COLUMNS:
 inline void write_compact_column(const write_plan& plan, const block_buffer& block, uint32_t column,
                                  const compact_column_record& record, const code_tables& codes,
                                  scratch_stream& requests, string_stream& strings,
-                                 payload_writer& writer, result_stream& out,
+                                 payload_writer& writer, result_lines& out,
                                  write_counters& counters) {
   uint64_t words[COMPACT_COLUMN_RECORD_BYTES / 8];
   store_compact_column_record(record, words);

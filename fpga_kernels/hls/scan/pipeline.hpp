@@ -33,7 +33,6 @@
 #include "project.hpp"
 #include "read_memory.hpp"
 #include "write.hpp"
-#include "write_lines.hpp"
 #include "write_memory.hpp"
 
 namespace nearscan {
@@ -104,7 +103,7 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   string_stream states;
   scratch_stream string_requests;
   string_stream strings;
-  result_stream result;
+  result_lines result;
   stop_stream stop;
   memory_report_stream memory_read;
   memory_report_stream memory_written;
@@ -195,15 +194,7 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   if (status != STATUS_OK) {
     report own = empty_report();
     own.status = status;
-    uint64_t header[RESULT_RECORD_BYTES / 8];
-    finish_header(make_header(plan.write, own), header);
-    output.write_request(0, RESULT_RECORD_BYTES / LINE_BYTES);
-  REFUSE:
-    for (uint32_t line = 0; line < RESULT_RECORD_BYTES / LINE_BYTES; line++) {
-#pragma HLS PIPELINE II = 4
-      output.write(line_of(header + line * LINE_WORDS));
-    }
-    output.write_response();
+    refuse(make_header(plan.write, own), output);
   } else {
     run_pipeline(plan, key_bits, input, output, scratch, cancel);
   }

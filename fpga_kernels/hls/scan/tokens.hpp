@@ -124,9 +124,6 @@ struct row_token {
   bool last;
 };
 
-/// Words of a 64-byte line of device memory.
-static constexpr uint32_t LINE_WORDS = 8;
-
 /// A request to a stage that owns a port of device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To read: `count` words from `at` on, at least one, nothing
@@ -194,15 +191,6 @@ inline int64_t store_reference(uint32_t place) { return static_cast<int64_t>(pla
 inline int64_t slot_reference(uint64_t address) { return static_cast<int64_t>(address << 1); }
 inline bool is_stored(int64_t reference) { return (reference & 1) != 0; }
 inline uint64_t referenced(int64_t reference) { return static_cast<uint64_t>(reference) >> 1; }
-
-/// A line of the result: the bytes of it that are written have a bit each.
-struct result_token {
-  line_t line;
-  uint64_t bytes;
-  /// Its place in the output, in lines.
-  uint64_t at;
-  bool last;
-};
 
 /// Words that were read.
 struct words_token {
@@ -369,7 +357,6 @@ typedef hls::stream<credit_token, ENTRIES_DUE> credit_stream;
 typedef hls::stream<store_token, 2> store_stream;
 typedef hls::stream<place_token, 4> place_stream;
 typedef hls::stream<stored_token, 4> stored_stream;
-typedef hls::stream<result_token, SCRATCH_DEPTH> result_stream;
 /// How many requests to write have been answered since the last token.
 typedef hls::stream<uint32_t, SCRATCH_DEPTH> written_stream;
 /// The dictionary of a key column, once, before its first values: how many entries, then each.

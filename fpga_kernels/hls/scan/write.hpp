@@ -32,7 +32,7 @@ COLUMN_BYTES_SUM:
 
 /// Writes the header of a block.
 inline void write_block_header(const block_header& header, payload_writer& writer,
-                               result_stream& out) {
+                               result_lines& out) {
   uint64_t words[BLOCK_HEADER_BYTES / 8];
   store_block_header(header, words);
 HEADER_WORDS:
@@ -46,8 +46,7 @@ HEADER_WORDS:
 /// Writes a plain block; false when there is no room.
 inline bool write_plain_block(const write_plan& plan, const block_buffer& block,
                               scratch_stream& requests, string_stream& strings,
-                              payload_writer& writer, result_stream& out,
-                              write_counters& counters) {
+                              payload_writer& writer, result_lines& out, write_counters& counters) {
   const uint64_t bytes = block_bytes(plan, block);
   // A block's size and its ends of strings are 32 bits wide.
   if (bytes > 0xffffffffu || bytes > plan.bytes_max - writer.at * 8) return false;
@@ -62,7 +61,7 @@ COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
       writer.put(out, block.valid[column][word]);
     }
-    write_values<result_stream&>(block, column, plan.width[column], writer, out);
+    write_values<result_lines&>(block, column, plan.width[column], writer, out);
     // A number per iteration, and a wide one in two.
     writer.iterations += block.rows * (plan.width[column] == WIDTH_W128 ? 2u : 1u);
     if (plan.width[column] == WIDTH_BYTES) {
@@ -79,7 +78,7 @@ COLUMNS:
 inline bool write_compact_block(const write_plan& plan, block_buffer& block,
                                 column_facts facts[SLOTS], code_tables& codes,
                                 scratch_stream& requests, string_stream& strings,
-                                payload_writer& writer, result_stream& out,
+                                payload_writer& writer, result_lines& out,
                                 write_counters& counters) {
 #pragma HLS ARRAY_PARTITION variable = facts complete
   compact_shape shape;
@@ -109,7 +108,7 @@ CLEAR_FACTS:
 /// Writes the block and clears it; false when there is no room.
 inline bool flush_block(const write_plan& plan, block_buffer& block, column_facts facts[SLOTS],
                         code_tables& codes, scratch_stream& requests, string_stream& strings,
-                        payload_writer& writer, result_stream& out, write_counters& counters) {
+                        payload_writer& writer, result_lines& out, write_counters& counters) {
   if (block.rows == 0) return true;
   const bool room =
       plan.compact
@@ -180,27 +179,12 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   return record;
 }
 
-/// Sends a header as the first lines of the output, and that they are the last.
-inline void send_header(const result_record& record, result_stream& out) {
-  uint64_t words[RESULT_RECORD_BYTES / 8];
-  finish_header(record, words);
-HEADER_LINES:
-  for (uint32_t line = 0; line < RESULT_RECORD_BYTES / LINE_BYTES; line++) {
-#pragma HLS PIPELINE II = 4
-    out.write(
-        result_token{line_of(words + line * LINE_WORDS), ~static_cast<uint64_t>(0), line, false});
-  }
-  result_token end = result_token();
-  end.last = true;
-  out.write(end);
-}
-
 /// Stage: output columns in, the lines of the result out. Strings are asked for.
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, memory_report_stream& memory_read,
                          memory_report_stream& memory_written, memory_report_stream& store_report,
-                         result_stream& out) {
+                         result_lines& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   column_facts facts[SLOTS];

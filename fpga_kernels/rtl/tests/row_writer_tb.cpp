@@ -220,7 +220,7 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   nearscan::number_stream numbers[nearscan::SLOTS];
   nearscan::report_stream reports;
   nearscan::scratch_stream requests;
-  nearscan::result_stream out;
+  nearscan::result_lines out;
   nearscan::string_stream strings;
   nearscan::memory_report_stream read, written, stored;
   std::vector<uint64_t> memory;
@@ -249,11 +249,11 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   };
   const auto take = [&] {
     while (true) {
-      const nearscan::result_token token = out.read();
+      const nearscan::result_line token = out.read();
       if (token.last) break;
       const uint64_t first = token.at * nearscan::LINE_WORDS;
       for (uint32_t i = 0; i < nearscan::LINE_WORDS; i++) {
-        if (((token.bytes >> (8 * i)) & 1) == 0) continue;
+        if (i >= token.words) continue;
         if (memory.size() <= first + i) memory.resize(first + i + 1);
         memory[first + i] = nearscan::line_word(token.line, static_cast<int>(i));
       }

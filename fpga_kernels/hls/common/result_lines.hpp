@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the lines of the result to the output, in bursts.
+// Writes a result to the output in lines: what scan and merge have in common.
+//
+// The payload goes out line by line as it is made, and the header behind it, when its counters and
+// checksum are known. One process gathers lines into bursts and owns the port.
 #pragma once
 
-#include "../common/frame.hpp"
-#include "../common/platform.hpp"
+#include "frame.hpp"
+#include "platform.hpp"
 
 namespace nearscan {
-namespace merging {
 
-/// Words of a line.
-static constexpr uint32_t LINE_WORDS = LINE_BYTES / 8;
 /// Lines of a burst of the result: 1 KiB.
 static constexpr uint32_t RESULT_BURST_LINES = 16;
 
@@ -24,11 +24,6 @@ struct result_line {
 
 typedef hls::stream<result_line, 16> result_lines;
 
-/// The bytes of the first words of a line, a bit each.
-inline uint64_t bytes_of_words(uint32_t words) {
-  return ~static_cast<uint64_t>(0) >> (8 * (LINE_WORDS - words));
-}
-
 /// A line of eight words.
 inline line_t line_of(const uint64_t words[LINE_WORDS]) {
   line_t line = line_t();
@@ -39,6 +34,33 @@ LINE_OF_WORDS:
   }
   return line;
 }
+
+/// Words one after the other into the lines of the output, with their checksum.
+struct payload_writer {
+  line_t line;
+  /// The next word of the output.
+  uint64_t at;
+  /// Iterations of all loops of the process that writes, which follow each other.
+  uint64_t iterations;
+  uint32_t checksum;
+
+  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {}
+
+  void put(result_lines& out, uint64_t word) {
+    set_line_word(line, at % LINE_WORDS, word);
+    at++;
+    checksum = crc32c_word(checksum, word);
+    if (at % LINE_WORDS == 0) out.write(result_line{line, LINE_WORDS, at / LINE_WORDS - 1, false});
+  }
+
+  /// Sends the words of the last line, if it is not whole.
+  void flush(result_lines& out) {
+    const uint32_t words = static_cast<uint32_t>(at % LINE_WORDS);
+    if (words != 0) {
+      out.write(result_line{line, static_cast<uint8_t>(words), at / LINE_WORDS, false});
+    }
+  }
+};
 
 /// Sends a header as the first lines of the output, and that they are the last.
 inline void send_header(const result_record& record, result_lines& out) {
@@ -52,6 +74,24 @@ HEADER_LINES:
   result_line end = result_line();
   end.last = true;
   out.write(end);
+}
+
+/// Answers a command that is not run: the header alone.
+inline void refuse(const result_record& record, line_port& output) {
+  uint64_t header[RESULT_RECORD_BYTES / 8];
+  finish_header(record, header);
+  output.write_request(0, RESULT_RECORD_BYTES / LINE_BYTES);
+REFUSE:
+  for (uint32_t line = 0; line < RESULT_RECORD_BYTES / LINE_BYTES; line++) {
+#pragma HLS PIPELINE II = 4
+    output.write(line_of(header + line * LINE_WORDS));
+  }
+  output.write_response();
+}
+
+/// The bytes of the first words of a line, a bit each.
+inline uint64_t bytes_of_words(uint32_t words) {
+  return ~static_cast<uint64_t>(0) >> (8 * (LINE_WORDS - words));
 }
 
 /// Process: lines of the result in, one behind the other but for the header's, which come last.
@@ -92,5 +132,4 @@ RESULT_BURSTS:
   }
 }
 
-}  // namespace merging
 }  // namespace nearscan
