@@ -24,8 +24,8 @@ pub struct Scanned {
 pub struct Versus {
     /// Modelled time of the drive, in seconds.
     pub drive_seconds: f64,
-    /// The same if its kernel never waited for device memory, in seconds: the true time lies
-    /// between the two.
+    /// The same if its kernel never waited for device memory, in seconds: with `drive_seconds` the
+    /// ends of a band.
     pub ideal_seconds: f64,
     /// The resource that most of that time went to.
     pub limit: String,

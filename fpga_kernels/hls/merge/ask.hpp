@@ -6,7 +6,7 @@
 // reads that are waited for; in the meantime the other half of the input is merged.
 #pragma once
 
-#include "deal.hpp"
+#include "allocation.hpp"
 #include "input.hpp"
 
 namespace nearscan {

@@ -18,7 +18,7 @@
 // on from device memory in pairs.
 #pragma once
 
-#include "deal.hpp"
+#include "allocation.hpp"
 #include "progress.hpp"
 
 namespace nearscan {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers the rows that are put out into blocks, packed as they will be written: of each column its
-// words of values, or of the ends of strings, and its words of validity. Strings stay where they
-// are until the block is written; where each lies is noted beside.
+// words of values, or of the ends of strings, and its words of validity. Strings stay in the input
+// until the block is written; their addresses are kept beside the block.
 //
 // There are two blocks, so that one is written while the other fills. A value is packed in each
 // iteration: its word is written again with every value of it.
 #pragma once
 
-#include "deal.hpp"
+#include "allocation.hpp"
 
 namespace nearscan {
 namespace merging {

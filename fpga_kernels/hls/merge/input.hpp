@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of a merge: results of scans, opened block by block, believing nothing.
+// The inputs of a merge: results of scans, opened and validated block by block.
 //
 // A result is checked as it is read: its header with the header's checksum, that its blocks tile
 // the payload, that columns tile their block, that strings lie within their bytes, and how many

@@ -3,13 +3,13 @@
 //
 //     number     NULLs apart; the sign turned round; the complement where the order descends
 //     string     eight bytes a word, the first one highest, and how many there are; behind four
-//                words, or fewer where there are several such keys, where the rest lies
+//                words, or fewer where there are several such keys, the address of the other bytes
 //
 // Two rows whose words have been equal so far go on with words of the same key, so they can be held
 // against each other word by word, and the first difference decides.
 #pragma once
 
-#include "deal.hpp"
+#include "allocation.hpp"
 
 namespace nearscan {
 namespace merging {

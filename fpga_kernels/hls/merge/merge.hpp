@@ -7,7 +7,7 @@
 //      ask ----+  +-> gather -> write_blocks -> write_lines
 //                         +-> list_strings -> ask_strings -> pack_strings -> write_blocks
 //
-// A part of a merge first finds its two cuts in the inputs (cut.hpp) and merges what lies between
+// A part of a merge first finds its two cuts in the inputs (cut.hpp) and merges the rows between
 // them. Of each input it also merges the row before its cut, which it does not put out: the order
 // across the cut is checked, and what equals the last row of the part before is known to be no
 // first one.
@@ -180,7 +180,7 @@ inline void run_merge(const uint64_t* command, line_port& input, line_port& outp
   input_rows rows = input_rows();
   done.status = load_merge(words, plan);
   if (done.status == STATUS_OK) {
-    deal(plan, plans);
+    allocate(plan, plans);
     rows = begin_merge(plan, input, cancel, plans, done);
   }
   result_record record = answer_to(plan.header, done.status);

@@ -5,7 +5,7 @@
 
 #include "../common/packing.hpp"
 #include "../common/result_lines.hpp"
-#include "deal.hpp"
+#include "allocation.hpp"
 
 namespace nearscan {
 namespace merging {

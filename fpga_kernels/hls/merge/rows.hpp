@@ -4,15 +4,15 @@
 //
 // One flat loop. In an iteration a word arrives at its place, and a value is read, or a half of one
 // that has two words: numbers of 128 bits, and strings, of which the end of the one before is read
-// first. Whoever takes values may be without room; words arrive all the same, so that the process
-// that reads device memory waits for nobody.
+// first. A process that takes values may have no room; words arrive all the same, so that the
+// process that reads device memory waits for no other one.
 //
 // A value that contradicts the format ends the merge: instead of it and of any later key it is said
 // that the input has failed. The loop itself goes on as if nothing was: which value is next never
 // depends on one that was read, which is there only some cycles later.
 #pragma once
 
-#include "deal.hpp"
+#include "allocation.hpp"
 
 namespace nearscan {
 namespace merging {
@@ -356,7 +356,7 @@ STEPS:
     if (has_arrived) arrivals++;
     bool moved = has_arrived;
     if (step.job == JOB_NONE) {
-      // Behind the last turn nobody reads keys any more.
+      // Behind the last turn no process reads keys.
       if (more_turns && state.owed[look] != 0 && can_read_keys(state, look)) {
         // Not counted: the half was waited for.
         step = row_step{JOB_KEYS, look, 0, 0, 0};

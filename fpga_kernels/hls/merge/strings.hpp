@@ -6,7 +6,7 @@
 #pragma once
 
 #include "../common/packing.hpp"
-#include "deal.hpp"
+#include "allocation.hpp"
 
 namespace nearscan {
 namespace merging {

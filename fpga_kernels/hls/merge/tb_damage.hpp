@@ -58,22 +58,28 @@ inline void stopped(tally& all) {
   run_merge_model(all, "room for a header", model, STATUS_OUTPUT_FULL);
 }
 
-/// A cancel word that is set while the kernel runs: it lies where the first block will.
-inline void cancelled_midway(tally& all) {
-  std::vector<int> numbers(3 * BLOCK_ROWS_MAX, 1);
-  const merge_model model = numbered({numbers});
+/// Runs a merge whose cancel word is set while the kernel runs, since it stands where the first
+/// block is written; gives the header of the result.
+inline result_record run_cancelled_midway(tally& all, const std::string& name,
+                                          const merge_model& model) {
   test_memories memories = bind_merge(model);
   uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
   word = 0;
   call_kernel_at(memories, depth_mode::declared, reinterpret_cast<const volatile uint32_t*>(&word));
   result_reader reader(memories.output);
   all.runs++;
-  if (!reader.read_header()) all.fail("cancelled midway", reader.result.error);
-  if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled midway", "went on");
+  if (!reader.read_header()) all.fail(name, reader.result.error);
+  if (reader.result.header.status != STATUS_CANCELLED) all.fail(name, "went on");
+  return reader.result.header;
 }
 
-/// The same while strings are copied, and whoever looks at the word waits for them: blocks of 320
-/// rows are too few for a look at every so many steps. The copying ends.
+inline void cancelled_midway(tally& all) {
+  const std::vector<int> numbers(3 * BLOCK_ROWS_MAX, 1);
+  run_cancelled_midway(all, "cancelled midway", numbered({numbers}));
+}
+
+/// The same while strings are copied, and the process that polls the word waits for them: blocks of
+/// 320 rows are too few for a poll after every so many steps. The copying ends.
 inline void cancelled_copy(tally& all) {
   constexpr size_t COLUMNS = 6;
   constexpr size_t BYTES = 800;
@@ -85,15 +91,7 @@ inline void cancelled_copy(tally& all) {
   row[0] = number_cell(1);
   model.inputs.push_back(rows_t(1500, row));
   model.bytes_max = 8u << 20;
-  test_memories memories = bind_merge(model);
-  uint64_t& word = memories.output[RESULT_RECORD_BYTES / 8];
-  word = 0;
-  call_kernel_at(memories, depth_mode::declared, reinterpret_cast<const volatile uint32_t*>(&word));
-  result_reader reader(memories.output);
-  all.runs++;
-  if (!reader.read_header()) all.fail("cancelled copy", reader.result.error);
-  if (reader.result.header.status != STATUS_CANCELLED) all.fail("cancelled copy", "went on");
-  const uint64_t words = reader.result.header.string_words;
+  const uint64_t words = run_cancelled_midway(all, "cancelled copy", model).string_words;
   if (words > 320 * COLUMNS * BYTES / 8 / 2) {
     all.fail("cancelled copy", std::to_string(words) + " words were copied");
   }

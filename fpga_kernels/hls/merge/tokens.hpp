@@ -15,7 +15,7 @@
 namespace nearscan {
 namespace merging {
 
-/// Words of all windows of values: 20 BRAM36, dealt out to the columns of all inputs. The most that
+/// Words of all windows of values: 20 BRAM36, allocated to the columns of all inputs. The most that
 /// a command can have get 32 each, a half of which is eight numbers of 128 bits.
 static constexpr uint32_t WINDOW_WORDS = 10240;
 /// Most words of a window: a half is a burst of 1 KiB, or of a line more if it begins within one.

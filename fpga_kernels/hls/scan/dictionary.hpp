@@ -136,7 +136,7 @@ inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, lane_
   if (dictionary.present || lane.data_seen) return STATUS_CORRUPT;
   dictionary.present = true;
   if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
-  // The command has said that it is small, and nobody looks far entries up.
+  // The command has said that it is small, so that no process looks far entries up.
   if (page.value_count > dictionary_store::ON_CHIP && !plan.may_be_far) {
     return STATUS_DICTIONARY_SIZE;
   }

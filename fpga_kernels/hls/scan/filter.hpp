@@ -226,7 +226,7 @@ PASS_ON:
       if (lane >= plan.lane_count) break;
       if (!is_among(plan.forwarded, lane)) continue;
       value_token column = columns[word][lane];
-      // Nobody looks at the values of other rows.
+      // The values of other rows are not used.
       column.far &= keep;
       forwarded[lane].write(column);
     }

@@ -7,8 +7,8 @@
 // has been written before: see memory_lane.hpp.
 //
 // One flat loop: in an iteration a request goes to the port, or a word of the oldest one is taken,
-// or both. Words are taken when no more requests may be in flight, or when nobody asks, so that the
-// way to the memory and back is paid once and not for each.
+// or both. Words are taken when no more requests may be in flight, or when there is none to send,
+// so that the way to the memory and back is paid once and not for each.
 //
 // This stage waits for no other one. Whoever asks has room for the answers (WORDS_DUE,
 // ENTRIES_DUE), so it is in no circle of stages that wait for each other.
@@ -185,7 +185,7 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
 }
 
 /// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
-/// end. Reports when nobody asks any more.
+/// end. Reports when all stages that ask have ended.
 inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
                         entry_stream entries[LANES], scratch_stream requests[LANES],
                         string_stream found[LANES], scratch_stream& state_requests,

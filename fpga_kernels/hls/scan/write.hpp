@@ -248,7 +248,7 @@ WORDS:
   record.payload_words = writer.at - RESULT_RECORD_BYTES / 8;
   record.blocks = in_32_bits(counters.blocks);
   record.write_iterations = in_32_bits(writer.iterations);
-  // The stages of scratch report once nobody asks them for more.
+  // The stages of scratch report when all stages that ask them have ended.
   scratch_token nothing = scratch_token();
   nothing.kind = SCRATCH_END;
   requests.write(nothing);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deals the memories of the merge out to a command, and gives each process its part of the plan.
+// Allocates the memories of the merge for a command, and gives each process its part of the plan.
 //
 // A window is what a column of an input has on chip: two halves of as many rows, one of which is
 // read while the other is on its way. All windows have the same number of words, more where the
@@ -117,7 +117,7 @@ SUM_COLUMNS:
 }
 
 /// Words of a window: a power of two.
-inline uint32_t deal_windows(uint32_t inputs, uint32_t columns) {
+inline uint32_t allocate_windows(uint32_t inputs, uint32_t columns) {
   uint32_t words = WINDOW_WORDS_MAX;
 DEAL_WINDOWS:
   for (uint32_t halved = 0; halved < 3; halved++) {
@@ -128,13 +128,13 @@ DEAL_WINDOWS:
 }
 
 /// Rows of a half: as many as the widest column has room for.
-inline uint32_t deal_rows(uint32_t words, uint32_t widest) {
+inline uint32_t allocate_rows(uint32_t words, uint32_t widest) {
   const uint32_t rows = words / 2 * 8 / widest;
   return rows < HALF_ROWS_MAX ? rows : HALF_ROWS_MAX;
 }
 
 /// Rows of a block of the result: whole words of validity, as many as there is room for.
-inline uint32_t deal_block(const column_sums& sums) {
+inline uint32_t allocate_block(const column_sums& sums) {
   uint32_t rows = BLOCK_ROWS_MAX;
 DEAL_BLOCK:
   for (uint32_t fewer = 0; fewer < BLOCK_ROWS_MAX / 64 - 1; fewer++) {
@@ -170,7 +170,7 @@ SUM_KEYS:
 
 /// Words of a string's beginning, fewer where there are more strings: behind them go two that say
 /// where its rest is.
-inline uint32_t deal_prefix(uint32_t strings) { return PREFIX_MAX + 1 - strings; }
+inline uint32_t allocate_prefix(uint32_t strings) { return PREFIX_MAX + 1 - strings; }
 static_assert(4 * (1 + 2) <= ROW_WORDS_MAX && 2 + 3 * (2 + 2) <= ROW_WORDS_MAX &&
                   4 + 2 * (3 + 2) <= ROW_WORDS_MAX && 6 + 4 + 2 <= ROW_WORDS_MAX && PREFIX_MAX == 4,
               "the keys of a row have a place, whatever they are");
@@ -178,7 +178,7 @@ static_assert(4 * (1 + 2) <= ROW_WORDS_MAX && 2 + 3 * (2 + 2) <= ROW_WORDS_MAX &
 /// Rows whose keys may be on their way, with the one that is compared: as many as the streams of
 /// keys have room for, beside the two tokens that end a stream. So whoever makes keys never waits
 /// for a row to be chosen, which may wait for what is behind other keys.
-inline uint32_t deal_ahead(uint32_t words) {
+inline uint32_t allocate_ahead(uint32_t words) {
   uint32_t rows = AHEAD_MAX;
 DEAL_AHEAD:
   for (uint32_t fewer = 0; fewer < AHEAD_MAX - 2; fewer++) {
@@ -190,21 +190,21 @@ DEAL_AHEAD:
 static_assert(2 * ROW_WORDS_MAX + 2 <= KEY_DEPTH, "a row is read ahead, whatever its keys are");
 
 /// Takes the plan apart; where inputs begin is added later.
-inline void deal(const merge_plan& plan, process_plans& plans) {
+inline void allocate(const merge_plan& plan, process_plans& plans) {
   const column_sums columns = sum_columns(plan.columns);
   const key_sums keys = sum_keys(plan);
-  const uint32_t prefix = deal_prefix(keys.strings);
-  const uint32_t words = deal_windows(plan.input_count, plan.columns.count);
-  const uint32_t block_rows = deal_block(columns);
+  const uint32_t prefix = allocate_prefix(keys.strings);
+  const uint32_t words = allocate_windows(plan.input_count, plan.columns.count);
+  const uint32_t block_rows = allocate_block(columns);
   plans.ask.input_count = plan.input_count;
   plans.ask.columns = plan.columns;
   plans.ask.window_words = words;
-  plans.ask.half_rows = deal_rows(words, columns.widest);
+  plans.ask.half_rows = allocate_rows(words, columns.widest);
   plans.rows.input_count = plan.input_count;
   plans.rows.columns = plan.columns;
   plans.rows.key_count = plan.key_count;
   plans.rows.window_words = words;
-  plans.rows.rows_ahead = deal_ahead(keys.numbers + keys.strings * (prefix + 2));
+  plans.rows.rows_ahead = allocate_ahead(keys.numbers + keys.strings * (prefix + 2));
   plans.rows.prefix_bytes = 8 * prefix;
   plans.keys.input_count = plan.input_count;
   plans.keys.key_count = plan.key_count;
