@@ -53,8 +53,8 @@ pub struct Modelled {
     pub bank_ns: u64,
     /// The kernel as its source is written, in ns.
     pub kernel_ns: u64,
-    /// The kernel if it never waited for what it has asked of device memory, in ns: with `kernel_ns`
-    /// the ends of a band.
+    /// The kernel if it never waited for what it has asked of device memory, in ns: with
+    /// `kernel_ns` the ends of a band.
     pub ideal_kernel_ns: u64,
     /// Its stages: some of them run side by side.
     pub stages: StageTimes,
