@@ -28,10 +28,10 @@ use super::{Parameters, whole};
 /// Stages that have to end before a row flows.
 const BEFORE_ROWS: [KernelStage; 2] = [KernelStage::Start, KernelStage::Dictionary];
 
-/// Who waits for what the kernel asks of device memory.
+/// Whether the waits of the aggregates for device memory are charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// Each request is waited for before the next is served.
+    /// Each request is waited for before the next is made, as the kernel is written.
     Exposed,
     /// None: others go on meanwhile.
     Hidden,
