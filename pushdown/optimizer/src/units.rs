@@ -92,8 +92,8 @@ impl PlannedUnit {
         }
     }
 
-    /// Its load for a drive that has looked up so many rows behind the filter, without the bytes that
-    /// are moved.
+    /// Its load for a drive that has looked up so many rows behind the filter, without the bytes
+    /// that are moved.
     pub(crate) fn load(&self, looked_up: u64) -> Load {
         let encoded = self.encoded.of_kept(looked_up, self.rows);
         encoded.in_load(Load { commands: 1, rows: self.rows, ..Load::default() })
