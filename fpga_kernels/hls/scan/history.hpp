@@ -9,6 +9,7 @@
 
 #include "bit_window.hpp"
 #include "plan.hpp"
+#include "snappy_cycles.hpp"
 
 namespace nearscan {
 
@@ -121,13 +122,15 @@ struct page_piece {
   uint32_t distance;
 };
 
-/// The state of a codec: its input, its output, and its steps.
+/// The state of a codec: its input, its output, its steps, and the cycles that the module
+/// `snappy_decoder` takes for the pages of Snappy so far.
 ///
 /// Each codec works on one of its own, so that a simulation keeps it in registers.
 struct codec_state {
   page_reader reader;
   page_end end;
   uint64_t tokens;
+  snappy_cycles cycles;
 };
 
 /// Writes the next `count` (1 to 8) bytes of a piece. False when the input ends before.

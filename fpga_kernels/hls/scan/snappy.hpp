@@ -49,6 +49,15 @@ inline uint32_t check_element(const page_piece& element, uint32_t written, uint3
   return element.distance > SNAPPY_DISTANCE_MAX ? STATUS_SNAPPY_DISTANCE : STATUS_OK;
 }
 
+/// Tells the cycles of an element that was read from a window of so many bits.
+NS_HOT void count_element(const page_piece& element, uint32_t held, codec_state& at) {
+  if (element.distance == 0) {
+    at.cycles.add_literal((held - at.reader.window.held) / 8, element.length);
+  } else {
+    at.cycles.add_copy(element.length);
+  }
+}
+
 /// Writes the next bytes of an element: 8, or what is left of it, or what the window has of a
 /// literal. Gives how many, none when the page ends before.
 NS_HOT uint32_t write_bytes(page_piece& element, codec_state& at, page_history& history,
@@ -88,7 +97,10 @@ SIZE:
 inline uint32_t unpack_snappy(byte_stream& in, const packed_sizes& sizes, codec_state& state,
                               page_history& history, byte_stream& out) {
   // Some writers leave out even the size of an empty page.
-  if (sizes.stored == 0 && sizes.whole == 0) return STATUS_OK;
+  if (sizes.stored == 0 && sizes.whole == 0) {
+    state.cycles.end_page();
+    return STATUS_OK;
+  }
   codec_state at = state;
   uint32_t status = read_size(in, at.reader, sizes) ? STATUS_OK : STATUS_CORRUPT;
   uint32_t written = 0;
@@ -101,8 +113,10 @@ ELEMENTS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1048576
     at.reader.fill(in, 8);
     if (element.length == 0) {
+      const uint32_t held = at.reader.window.held;
       status = read_element(at.reader, element) ? check_element(element, written, sizes.whole)
                                                 : static_cast<uint32_t>(STATUS_CORRUPT);
+      if (status == STATUS_OK) count_element(element, held, at);
     }
     if (status == STATUS_OK) {
       const uint32_t some = write_bytes(element, at, history, out);
@@ -112,6 +126,7 @@ ELEMENTS:
   }
   // Bytes behind the last element belong to no page.
   if (status == STATUS_OK && at.reader.fill(in, 1)) status = STATUS_CORRUPT;
+  at.cycles.end_page();
   state = at;
   return status;
 }
