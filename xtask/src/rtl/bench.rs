@@ -23,10 +23,23 @@ pub(super) struct Workload {
     pub(super) cycles: u64,
 }
 
+/// A workload whose cycles were compared with those of the time model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Comparison {
+    pub(super) name: String,
+    pub(super) item: String,
+    pub(super) items: u64,
+    /// As Verilator counts them.
+    pub(super) cycles: u64,
+    pub(super) cycles_modelled: u64,
+}
+
 /// What a bench found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) workloads: Vec<Workload>,
+    /// None of a module whose cycles the time model does not have.
+    pub(super) comparisons: Vec<Comparison>,
     /// Runs of the module, and results of it that were compared.
     pub(super) runs: u64,
     pub(super) vectors: u64,
@@ -156,13 +169,16 @@ fn parse(text: &str) -> Result<Counted> {
             (counted.runs, counted.vectors) = (runs, vectors);
             continue;
         }
-        counted.workloads.push(Workload {
-            name: string("workload").context("a line of a bench names no workload")?,
-            item: string("item").context("a line of a bench names no item")?,
-            items: number("items").context("a line of a bench has no items")?,
-            bytes: number("bytes").context("a line of a bench has no bytes")?,
-            cycles: number("cycles").context("a line of a bench has no cycles")?,
-        });
+        let name = string("workload").context("a line of a bench names no workload")?;
+        let item = string("item").context("a line of a bench names no item")?;
+        let items = number("items").context("a line of a bench has no items")?;
+        let cycles = number("cycles").context("a line of a bench has no cycles")?;
+        if let Some(cycles_modelled) = number("cycles_modelled") {
+            counted.comparisons.push(Comparison { name, item, items, cycles, cycles_modelled });
+            continue;
+        }
+        let bytes = number("bytes").context("a line of a bench has no bytes")?;
+        counted.workloads.push(Workload { name, item, items, bytes, cycles });
     }
     ensure!(counted.vectors > 0, "the bench compared nothing");
     ensure!(!counted.workloads.is_empty(), "the bench measured nothing");
@@ -188,7 +204,9 @@ mod tests {
     #[test]
     fn reads_what_a_bench_prints() {
         let text = "{\"workload\": \"a\", \"item\": \"row\", \"items\": 8, \"bytes\": 64, \
-                    \"cycles\": 4}\nnoise\n{\"runs\": 2, \"vectors\": 9}\n";
+                    \"cycles\": 4}\nnoise\n{\"workload\": \"b\", \"item\": \"byte\", \
+                    \"items\": 9, \"cycles\": 5, \"cycles_modelled\": 6}\n\
+                    {\"runs\": 2, \"vectors\": 9}\n";
         let counted = parse(text).unwrap();
         assert_eq!((counted.runs, counted.vectors), (2, 9));
         let expected = Workload {
@@ -199,6 +217,23 @@ mod tests {
             cycles: 4,
         };
         assert_eq!(counted.workloads, [expected]);
+        let expected = Comparison {
+            name: "b".to_owned(),
+            item: "byte".to_owned(),
+            items: 9,
+            cycles: 5,
+            cycles_modelled: 6,
+        };
+        assert_eq!(counted.comparisons, [expected]);
+    }
+
+    #[test]
+    fn line_that_lacks_something_is_refused() {
+        let whole = "{\"workload\": \"a\", \"item\": \"row\", \"items\": 8, \"cycles\": 4}\n";
+        let error = parse(whole).unwrap_err();
+        assert_eq!(error.to_string(), "a line of a bench has no bytes");
+        let error = parse("{\"workload\": \"a\", \"item\": \"row\"}\n").unwrap_err();
+        assert_eq!(error.to_string(), "a line of a bench has no items");
     }
 
     #[test]

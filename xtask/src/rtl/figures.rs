@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 use super::{
     FOLDER,
-    bench::{Counted, Workload},
+    bench::{Comparison, Counted, Workload},
     description::Module,
     synthesis::Resources,
 };
@@ -47,9 +47,26 @@ impl Workload {
 
     /// Returns cycles an item as a decimal number.
     pub(super) fn cycles_per_item(&self) -> String {
-        let millicycles = self.millicycles();
-        format!("{}.{:03}", millicycles / 1000, millicycles % 1000)
+        decimal(self.millicycles())
     }
+}
+
+impl Comparison {
+    /// Returns the cycles of the model by those of Verilator, in thousandths.
+    fn millis(&self) -> u64 {
+        let Self { cycles, cycles_modelled, .. } = self;
+        (1000 * cycles_modelled + cycles / 2).checked_div(*cycles).unwrap_or_default()
+    }
+
+    /// Returns the same as a decimal number.
+    pub(super) fn ratio(&self) -> String {
+        decimal(self.millis())
+    }
+}
+
+/// Thousandths as a decimal number.
+fn decimal(millis: u64) -> String {
+    format!("{}.{:03}", millis / 1000, millis % 1000)
 }
 
 impl Figures {
@@ -78,13 +95,17 @@ impl Figures {
 
     /// Returns the numbers that say how much a bench does, each with its name.
     fn extent(&self) -> Vec<(String, u64)> {
-        let Counted { workloads, runs, vectors } = &self.counted;
+        let Counted { workloads, comparisons, runs, vectors } = &self.counted;
         let sizes = workloads.iter().flat_map(|it| {
             let Workload { name, item, items, bytes, .. } = it;
             [(format!("{item} of `{name}`"), *items), (format!("bytes of `{name}`"), *bytes)]
         });
+        let compared = comparisons
+            .iter()
+            .map(|it| (format!("compared {} of `{}`", it.item, it.name), it.items));
         let counts = [("runs", *runs), ("results", *vectors)];
-        counts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(sizes).collect()
+        let counts = counts.into_iter().map(|(name, value)| (name.to_owned(), value));
+        counts.chain(sizes).chain(compared).collect()
     }
 
     /// Returns the numbers that may move a little, each with its name.
@@ -100,7 +121,15 @@ impl Figures {
         ];
         let cycles = self.counted.workloads.iter();
         let cycles = cycles.map(|it| (format!("cycles of `{}`", it.name), it.millicycles()));
-        resources.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(cycles).collect()
+        let compared = self.counted.comparisons.iter().flat_map(|it| {
+            let Comparison { name, cycles, cycles_modelled, .. } = it;
+            [
+                (format!("compared cycles of `{name}`"), *cycles),
+                (format!("modelled cycles of `{name}`"), *cycles_modelled),
+            ]
+        });
+        let resources = resources.into_iter().map(|(name, value)| (name.to_owned(), value));
+        resources.chain(cycles).chain(compared).collect()
     }
 }
 
@@ -186,7 +215,8 @@ fn render(all: &[Figures]) -> String {
     let mut text = "# SPDX-License-Identifier: Apache-2.0\n\
         # What is counted and synthesised of the modules, written by `cargo xtask rtl --bless`. It\n\
         # is neither placed nor routed. `cycles` are those of a whole run of the module in its\n\
-        # wrapper, with no back-pressure; what a module is asked for is in `modules/`.\n"
+        # wrapper, with no back-pressure; what a module is asked for is in `modules/`. Of a\n\
+        # comparison, `cycles_modelled` are those of the time model for the same run.\n"
         .to_owned();
     for figures in all {
         render_module(&mut text, figures);
@@ -229,6 +259,18 @@ fn render_module(text: &mut String, figures: &Figures) {
             workload.cycles_per_item(),
         );
     }
+    for comparison in &figures.counted.comparisons {
+        let Comparison { name, item, items, cycles, cycles_modelled } = comparison;
+        _ = write!(
+            text,
+            "\n[[{}.comparisons]]\nname = {}\nitem = {}\nitems = {items}\ncycles = {cycles}\n\
+             cycles_modelled = {cycles_modelled}\nratio = {}\n",
+            figures.module,
+            quoted(name),
+            quoted(item),
+            comparison.ratio(),
+        );
+    }
 }
 
 fn parse(text: &str) -> Result<Vec<Figures>> {
@@ -241,6 +283,7 @@ fn module(name: &str, value: &Value) -> Result<Figures> {
     let none = Vec::new();
     let sources = table.get("sources").and_then(Value::as_array).unwrap_or(&none);
     let workloads = table.get("workloads").and_then(Value::as_array).unwrap_or(&none);
+    let comparisons = table.get("comparisons").and_then(Value::as_array).unwrap_or(&none);
     Ok(Figures {
         module: name.to_owned(),
         sources: sources.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -248,6 +291,7 @@ fn module(name: &str, value: &Value) -> Result<Figures> {
         item: string(table, "item")?,
         counted: Counted {
             workloads: workloads.iter().map(workload).collect::<Result<_>>()?,
+            comparisons: comparisons.iter().map(comparison).collect::<Result<_>>()?,
             runs: number(table, "runs")?,
             vectors: number(table, "vectors")?,
         },
@@ -271,6 +315,17 @@ fn workload(value: &Value) -> Result<Workload> {
         items: number(table, "items")?,
         bytes: number(table, "bytes")?,
         cycles: number(table, "cycles")?,
+    })
+}
+
+fn comparison(value: &Value) -> Result<Comparison> {
+    let table = value.as_table().context("a comparison is no table")?;
+    Ok(Comparison {
+        name: string(table, "name")?,
+        item: string(table, "item")?,
+        items: number(table, "items")?,
+        cycles: number(table, "cycles")?,
+        cycles_modelled: number(table, "cycles_modelled")?,
     })
 }
 
@@ -302,17 +357,57 @@ mod tests {
             sources: vec!["m.sv".to_owned(), "fifo.sv".to_owned()],
             parameters: "{ ROWS = 8 }".to_owned(),
             item: "row".to_owned(),
-            counted: Counted { workloads: vec![workload], runs: 3, vectors: 4 },
+            counted: Counted {
+                workloads: vec![workload],
+                comparisons: Vec::new(),
+                runs: 3,
+                vectors: 4,
+            },
             resources: Resources { lut, depth, ..Resources::default() },
         }
     }
 
+    /// A sample whose cycles were compared with those of the model.
+    fn compared(items: u64, cycles: u64, cycles_modelled: u64) -> Figures {
+        let (name, item) = ("b".to_owned(), "byte".to_owned());
+        let mut figures = sample(1, 1, 1);
+        let comparison = Comparison { name, item, items, cycles, cycles_modelled };
+        figures.counted.comparisons.push(comparison);
+        figures
+    }
+
     #[test]
     fn figures_that_are_written_are_read_again() {
-        let all = [sample(100, 5, 501)];
+        let mut other = compared(8000, 1000, 1049);
+        other.module = "n".to_owned();
+        let all = [sample(100, 5, 501), other];
         let text = render(&all);
         assert!(text.contains("cycles_per_item = 0.501\n"), "{text}");
+        assert!(text.contains("[[n.comparisons]]\nname = \"b\"\n"), "{text}");
+        assert!(text.contains("cycles_modelled = 1049\nratio = 1.049\n"), "{text}");
         assert_eq!(parse(&text).unwrap(), all);
+    }
+
+    #[test]
+    fn model_that_moves_is_told() {
+        let kept = [compared(8000, 1000, 1000)];
+        assert!(compare(&kept, &[compared(8000, 1200, 800)]).is_empty());
+        assert_eq!(
+            compare(&kept, &[compared(8001, 799, 1201)]),
+            [
+                "m: compared byte of `b` is 8001 instead of 8000",
+                "m: compared cycles of `b` is 799 instead of 1000",
+                "m: modelled cycles of `b` is 1201 instead of 1000",
+            ]
+        );
+        assert_eq!(
+            compare(&[sample(1, 1, 1)], &kept),
+            [
+                "m: compared byte of `b` is new: 8000",
+                "m: compared cycles of `b` is new: 1000",
+                "m: modelled cycles of `b` is new: 1000",
+            ]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{description::Module, figures::Figures, synthesis::Resources};
+use super::{bench::Comparison, description::Module, figures::Figures, synthesis::Resources};
 use crate::project::Project;
 
 /// The page, relative to the root.
@@ -25,7 +25,8 @@ pub(super) fn update(
     let path = project.root().join(PATH);
     let before = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PATH}"))?;
     let with_resources = replace(&before, "resources", &resources(modules, all))?;
-    let after = replace(&with_resources, "cycles", &cycles(modules, all))?;
+    let with_cycles = replace(&with_resources, "cycles", &cycles(modules, all))?;
+    let after = replace(&with_cycles, "comparisons", &comparisons(modules, all))?;
     if before == after {
         return Ok(None);
     }
@@ -99,6 +100,27 @@ fn cycles(modules: &[Module], all: &[Figures]) -> String {
     text
 }
 
+fn comparisons(modules: &[Module], all: &[Figures]) -> String {
+    let mut text = "| module | workload | items | cycles of Verilator | cycles of the model | \
+                    ratio |\n\
+                    |---|---|---:|---:|---:|---:|\n"
+        .to_owned();
+    for module in modules {
+        let Some(figures) = find(all, module) else { continue };
+        for comparison in &figures.counted.comparisons {
+            let Comparison { name, item, items, cycles, cycles_modelled } = comparison;
+            // Writing to a string does not fail.
+            _ = writeln!(
+                text,
+                "| {} | {name} | {items} ({item}) | {cycles} | {cycles_modelled} | {} |",
+                module.title,
+                comparison.ratio(),
+            );
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +136,25 @@ mod tests {
             assert!(find(&kept, module).is_some(), "{} has no figures", module.name);
         }
         assert_eq!(kept.len(), modules.len());
+    }
+
+    #[test]
+    fn page_tells_cycles_of_the_model_beside_those_of_verilator() {
+        let project = Project::open().unwrap();
+        let modules = description::read(&project).unwrap();
+        let mut kept = figures::read(&project).unwrap();
+        kept.retain(|figures| figures.module == modules[0].name);
+        kept[0].counted.comparisons = vec![Comparison {
+            name: "a page".to_owned(),
+            item: "byte".to_owned(),
+            items: 8000,
+            cycles: 1000,
+            cycles_modelled: 1049,
+        }];
+        let text = comparisons(&modules, &kept);
+        let expected =
+            format!("| {} | a page | 8000 (byte) | 1000 | 1049 | 1.049 |", modules[0].title);
+        assert_eq!(text.lines().skip(2).collect::<Vec<_>>(), [expected]);
     }
 
     #[test]
