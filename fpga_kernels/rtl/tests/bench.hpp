@@ -259,9 +259,7 @@ class bench {
 inline uint32_t offers(pace how) {
   return how == pace::FREE || how == pace::BLOCKED ? 100 : how == pace::RANDOM ? 50 : 8;
 }
-inline uint32_t takes(pace how) {
-  return how == pace::FREE ? 100 : how == pace::RANDOM ? 50 : 8;
-}
+inline uint32_t takes(pace how) { return how == pace::FREE ? 100 : how == pace::RANDOM ? 50 : 8; }
 
 /// Sends tokens into the module.
 template <int Bits, typename Data>
@@ -394,6 +392,47 @@ inline void print(const figure& measured) {
       measured.workload, measured.item, static_cast<unsigned long long>(measured.items),
       static_cast<unsigned long long>(measured.bytes),
       static_cast<unsigned long long>(measured.cycles));
+}
+
+/// A run as Verilator counts its cycles, and as the time model does.
+struct comparison {
+  const char* workload;
+  /// What an item is.
+  const char* item;
+  uint64_t items;
+  uint64_t cycles;
+  uint64_t cycles_modelled;
+
+  /// How far the model is from Verilator, in thousandths.
+  uint64_t difference_millis() const {
+    const uint64_t more =
+        cycles > cycles_modelled ? cycles - cycles_modelled : cycles_modelled - cycles;
+    return (1000 * more + cycles / 2) / cycles;
+  }
+};
+
+/// How far the model may be from Verilator, in thousandths.
+static constexpr uint64_t DIFFERENCE_MILLIS_MAX = 50;
+
+/// Fails if the model is too far from Verilator.
+inline void expect_near(const comparison& compared) {
+  const uint64_t difference = compared.difference_millis();
+  if (difference <= DIFFERENCE_MILLIS_MAX) return;
+  fail("%s: the model has %llu cycles instead of %llu, which differs by %llu.%llu %%",
+       compared.workload, static_cast<unsigned long long>(compared.cycles_modelled),
+       static_cast<unsigned long long>(compared.cycles),
+       static_cast<unsigned long long>(difference / 10),
+       static_cast<unsigned long long>(difference % 10));
+}
+
+/// Prints it as a line of JSON.
+inline void print_comparison(const comparison& compared) {
+  std::printf(
+      "{\"workload\": \"%s\", \"item\": \"%s\", \"items\": %llu, \"cycles\": %llu, "
+      "\"cycles_modelled\": %llu}\n",
+      compared.workload, compared.item, static_cast<unsigned long long>(compared.items),
+      static_cast<unsigned long long>(compared.cycles),
+      static_cast<unsigned long long>(compared.cycles_modelled));
 }
 
 /// Prints how many results were compared in how many runs: the last line of a bench.

@@ -3,10 +3,13 @@
 //
 // Of a page that fails, what comes before its end is not compared beyond what both have: neither
 // the stage nor the module promises how far it gets.
+//
+// Cycles are compared with those that the stage tells of its pages (scan/snappy_cycles.hpp).
 #include "Vsnappy_decoder_blackbox.h"
 #include "bench.hpp"
+#include "scan/decompress.hpp"
 #include "snappy_decoder_ports.hpp"
-#include "snappy_pages.hpp"
+#include "snappy_shapes.hpp"
 
 using namespace snappy_decoder_ports;
 using dut = Vsnappy_decoder_blackbox;
@@ -373,6 +376,87 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 8, test.check(smallest, rtl::pace::FREE, cut::WHOLE, 9)});
 }
 
+void send_page(const stored_page& page, nearscan::byte_stream& bytes) {
+  for (size_t at = 0, more = 1; more != 0;) {
+    const size_t count = page.bytes.size() - at < 8 ? page.bytes.size() - at : 8;
+    uint64_t data = 0;
+    for (size_t i = 0; i < count; i++) data |= uint64_t(page.bytes[at + i]) << (8 * i);
+    at += count;
+    more = at < page.bytes.size();
+    bytes.write(nearscan::byte_token{data, static_cast<uint8_t>(count), more == 0});
+  }
+}
+
+void unpack_page(const stored_page& page, nearscan::codec_state& state,
+                 nearscan::byte_stream& bytes_in, nearscan::byte_stream& bytes_out) {
+  static nearscan::page_history history;
+  state.reader.start_page();
+  state.end = nearscan::page_end();
+  const nearscan::packed_sizes sizes = {page.stored, page.whole};
+  if (nearscan::unpack_snappy(bytes_in, sizes, state, history, bytes_out) != nearscan::STATUS_OK) {
+    rtl::fail("a page is corrupt");
+  }
+  bytes_out.write(nearscan::byte_token{0, 0, true});
+}
+
+void drop_page(nearscan::byte_stream& bytes) {
+  while (!bytes.read().last) {
+  }
+}
+
+/// The cycles of a run by the time model.
+uint64_t cycles_modelled(const job& what) {
+  nearscan::codec_state state = nearscan::codec_state();
+  for (const stored_page& page : what.all) {
+    nearscan::byte_stream bytes_in, bytes_out;
+    NS_REGION(flow);
+    NS_STAGE(flow, send_page(page, bytes_in));
+    NS_STAGE(flow, unpack_page(page, state, bytes_in, bytes_out));
+    NS_STAGE(flow, drop_page(bytes_out));
+    NS_RUN(flow);
+  }
+  return state.cycles.total() + nearscan::snappy_cycles::FILL;
+}
+
+/// Compares the cycles of some sets of a shape, and prints those that differ most.
+void compare_shape(tester& test, const rtl::shape& shape, uint64_t seed) {
+  static constexpr uint64_t SETS = 4;
+  // A run that is shorter is mostly its beginning and its end.
+  static constexpr uint64_t BYTES_MIN = 4096;
+  rtl::comparison furthest = {};
+  for (uint64_t set = 0; set < SETS; set++) {
+    dice chance(seed + set);
+    job made;
+    made.all = shape.make(chance);
+    const uint64_t bytes = made.bytes_out();
+    if (bytes < BYTES_MIN) rtl::fail("%s: a set is too small", shape.name);
+    const uint64_t cycles = test.check(made, rtl::pace::FREE, cut::WHOLE, seed);
+    const rtl::comparison compared = {shape.name, "byte of output", bytes, cycles,
+                                      cycles_modelled(made)};
+    rtl::expect_near(compared);
+    const bool is_first = furthest.items == 0;
+    if (is_first || compared.difference_millis() > furthest.difference_millis()) {
+      furthest = compared;
+    }
+  }
+  rtl::print_comparison(furthest);
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 70000;
+  for (const rtl::shape& shape : rtl::shapes()) compare_shape(test, shape, seed += 100);
+  for (const taste& how : rtl::TASTES) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "random elements, taste %zu",
+                  static_cast<size_t>(&how - rtl::TASTES) + 1);
+    const auto make = [&](dice& chance) {
+      const uint64_t bytes = 4096 + chance.below(40000);
+      return rtl::page_set{random_elements(chance, how, bytes).page()};
+    };
+    compare_shape(test, {name, make}, seed += 100);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -388,6 +472,7 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(test.too_far));
   }
   measure(test);
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }

@@ -52,31 +52,34 @@ struct taste {
   bool wild;
 };
 
+/// Adds an element of a taste.
+inline void add_random(page_writer& page, dice& chance, const taste& how) {
+  const uint64_t written = page.whole.size();
+  if (written == 0 || !chance.chance(how.copy_percent)) {
+    const uint64_t count = 1 + chance.below(how.literal_max);
+    int length_bytes = 0;
+    if (how.wild && chance.chance(20)) {
+      length_bytes = static_cast<int>(1 + chance.below(4));
+      if (count > 256 && length_bytes == 1) length_bytes = 2;
+      if (count > 65536 && length_bytes == 2) length_bytes = 3;
+    }
+    page.literal(chance, count, length_bytes);
+    return;
+  }
+  const uint64_t reach = written < how.distance_max ? written : how.distance_max;
+  uint64_t distance = 1 + chance.below(reach);
+  // As far as it goes, and as near as the word that is not yet whole.
+  if (chance.chance(10)) distance = reach;
+  if (chance.chance(25) && reach >= 20) distance = 1 + chance.below(20);
+  const uint64_t count = 1 + chance.below(how.copy_max);
+  int distance_bytes = distance > 65535 || (how.wild && chance.chance(15)) ? 4 : 2;
+  if (count >= 4 && count <= 11 && distance < 2048 && chance.chance(70)) distance_bytes = 1;
+  page.copy(distance, count, distance_bytes);
+}
+
 inline page_writer random_elements(dice& chance, const taste& how, uint64_t bytes) {
   page_writer page;
-  while (page.whole.size() < bytes) {
-    const uint64_t written = page.whole.size();
-    if (written == 0 || !chance.chance(how.copy_percent)) {
-      const uint64_t count = 1 + chance.below(how.literal_max);
-      int length_bytes = 0;
-      if (how.wild && chance.chance(20)) {
-        length_bytes = static_cast<int>(1 + chance.below(4));
-        if (count > 256 && length_bytes == 1) length_bytes = 2;
-        if (count > 65536 && length_bytes == 2) length_bytes = 3;
-      }
-      page.literal(chance, count, length_bytes);
-      continue;
-    }
-    const uint64_t reach = written < how.distance_max ? written : how.distance_max;
-    uint64_t distance = 1 + chance.below(reach);
-    // As far as it goes, and as near as the word that is not yet whole.
-    if (chance.chance(10)) distance = reach;
-    if (chance.chance(25) && reach >= 20) distance = 1 + chance.below(20);
-    const uint64_t count = 1 + chance.below(how.copy_max);
-    int distance_bytes = distance > 65535 || (how.wild && chance.chance(15)) ? 4 : 2;
-    if (count >= 4 && count <= 11 && distance < 2048 && chance.chance(70)) distance_bytes = 1;
-    page.copy(distance, count, distance_bytes);
-  }
+  while (page.whole.size() < bytes) add_random(page, chance, how);
   return page;
 }
 
