@@ -187,6 +187,13 @@ bool run_round(region_state& own) {
   return progress;
 }
 
+bool all_ended(const region_state& own) {
+  for (const task* stage : own.tasks) {
+    if (stage->what != waiting::ended) return false;
+  }
+  return true;
+}
+
 std::string describe(const task& stage) {
   std::string text(stage.call);
   text = text.substr(0, text.find('('));
@@ -262,10 +269,19 @@ void dataflow::run() {
   // progress for certain, and one more for each stage that polls.
   const size_t idle_rounds_max = state_->tasks.size() + 2;
   size_t idle_rounds = 0;
-  while (idle_rounds < idle_rounds_max) {
+  bool has_moved = false;
+  while (idle_rounds < idle_rounds_max && !all_ended(*state_)) {
     state_->takes_time = false;
-    const bool moved = run_round(*state_);
-    idle_rounds = moved || state_->takes_time ? 0 : idle_rounds + 1;
+    const bool moved = run_round(*state_) || state_->takes_time;
+    has_moved = has_moved || moved;
+    idle_rounds = moved ? 0 : idle_rounds + 1;
+    if (moved || outer == nullptr) continue;
+    // What its stages wait for may come from the region around it, which finds out if it does not.
+    region = outer;
+    wait_a_round(has_moved);
+    region = state_;
+    has_moved = false;
+    idle_rounds = 0;
   }
   region = outer;
   for (task* stage : state_->tasks) {

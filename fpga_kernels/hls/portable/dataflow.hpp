@@ -6,6 +6,9 @@
 // the deadlocks that running the stages one after the other over endless FIFOs would hide: when no
 // stage can go on and some have not ended, `run` says which.
 //
+// A stage may run a region of its own, whose stages share FIFOs with those around it: where none of
+// them can go on, the stage polls. If nothing moves any more, it is this stage that looks stuck.
+//
 // Depths: `roomy` gives each FIFO some KiB, which makes a simulation fast; `declared` gives it
 // exactly the depth that the kernel declares, which is what the hardware will have; `smallest`
 // gives every FIFO one place, so that a kernel that passes does not lean on any depth.
@@ -62,7 +65,8 @@ class dataflow {
   /// must outlive the region. `lane` is negative for a stage that is there once.
   void add(const char* call, int lane, std::function<void()> body);
 
-  /// Runs all stages until each has ended or waits for another: see `last_stuck`.
+  /// Runs all stages until each has ended or waits for another: see `last_stuck`. Within a stage
+  /// of another region it does not return while a stage waits.
   void run();
 
  private:

@@ -62,6 +62,10 @@ void poll(uint32_t count, narrow_stream& in, narrow_stream& out) {
   }
 }
 
+void pass_doubled(uint32_t count, narrow_stream& in, narrow_stream& out) {
+  for (uint32_t i = 0; i < count; i++) out.write(2 * in.read());
+}
+
 void swap_one(narrow_stream& in, narrow_stream& out) { out.write(in.read()); }
 
 void runs_what_is_right() {
@@ -84,6 +88,50 @@ void runs_what_is_right() {
       std::printf("FAIL a chain: wrong sum\n");
     }
   }
+}
+
+/// A stage that is a region, between FIFOs of the region around it.
+void double_twice(uint32_t count, narrow_stream& in, narrow_stream& out) {
+  narrow_stream between;
+  NS_REGION(flow);
+  NS_STAGE(flow, pass_doubled(count, between, out));
+  NS_STAGE(flow, pass_doubled(count, in, between));
+  NS_RUN(flow);
+}
+
+void runs_a_region_in_a_stage() {
+  for (depth_mode mode : {depth_mode::roomy, depth_mode::declared, depth_mode::smallest}) {
+    nearscan_portable::set_depth_mode(mode);
+    narrow_stream numbers;
+    narrow_stream doubled;
+    narrow_stream again;
+    uint64_t sum = 0;
+    NS_REGION(flow);
+    NS_STAGE(flow, sum_up(1000, again, sum));
+    NS_STAGE(flow, double_twice(1000, doubled, again));
+    NS_STAGE(flow, double_twice(1000, numbers, doubled));
+    NS_STAGE(flow, count_up(1000, numbers));
+    NS_RUN(flow);
+    expect_stuck("a region in a stage", "");
+    if (sum != 16 * 499500u) {
+      failures++;
+      std::printf("FAIL a region in a stage: wrong sum\n");
+    }
+  }
+}
+
+/// The stage that holds the region is the one that is told.
+void names_a_region_in_a_stage() {
+  nearscan_portable::set_depth_mode(depth_mode::declared);
+  narrow_stream numbers;
+  narrow_stream doubled;
+  uint64_t sum = 0;
+  NS_REGION(flow);
+  NS_STAGE(flow, sum_up(11, doubled, sum));
+  NS_STAGE(flow, double_twice(11, numbers, doubled));
+  NS_STAGE(flow, count_up(10, numbers));
+  NS_RUN(flow);
+  expect_stuck("a region that waits", "sum_up waits to read, double_twice polls");
 }
 
 /// Two stages that each wait for the other's first token.
@@ -152,6 +200,8 @@ void names_what_is_miswired() {
 
 int main() {
   runs_what_is_right();
+  runs_a_region_in_a_stage();
+  names_a_region_in_a_stage();
   names_a_circle();
   depth_decides();
   a_poll_is_no_progress();

@@ -68,7 +68,7 @@ class burst_maxi {
   static constexpr size_t REQUESTS_MAX = 16;
 
   /// Words of the longest burst that a kernel writes.
-  static constexpr size_t BURST_WORDS_MAX = 16;
+  static constexpr size_t BURST_WORDS_MAX = 64;
 
   /// A burst that is written, on its way to memory.
   struct pending_burst {

@@ -12,13 +12,15 @@ namespace hls {
 template <typename Block, int Depth = 2>
 class stream_of_blocks : nearscan_portable::fifo_state {
  public:
-  stream_of_blocks() : blocks_(new holder[Depth]) { capacity = Depth; }
+  stream_of_blocks() : blocks_(nullptr) { capacity = Depth; }
   ~stream_of_blocks() { delete[] blocks_; }
   stream_of_blocks(const stream_of_blocks&) = delete;
   stream_of_blocks& operator=(const stream_of_blocks&) = delete;
 
   Block& acquire_to_write() {
     while (!has_room()) nearscan_portable::wait_to_write(this);
+    // Most streams of a kernel have no user in a run, and a block may be half a megabyte.
+    if (blocks_ == nullptr) blocks_ = new holder[Depth];
     return blocks_[written % Depth].block;
   }
   void release_written() { written++; }
