@@ -12,7 +12,7 @@ namespace nearscan {
 static constexpr uint32_t COMMAND_MAGIC = 1296257870u;
 static constexpr uint32_t RESULT_MAGIC = 1397904206u;
 static constexpr uint16_t FORMAT_MAJOR = 1u;
-static constexpr uint16_t FORMAT_MINOR = 5u;
+static constexpr uint16_t FORMAT_MINOR = 6u;
 static constexpr uint16_t SECTION_CRITICAL = 1u;
 static constexpr uint16_t NONE = 65535u;
 static constexpr uint16_t SECTION_INPUTS = 1u;
@@ -62,6 +62,7 @@ static constexpr uint32_t SECTIONS_MAX = 32u;
 static constexpr uint32_t COLUMNS_MAX = 16u;
 static constexpr uint32_t STEPS_MAX = 32u;
 static constexpr uint32_t LITERALS_MAX = 1024u;
+static constexpr uint32_t TEST_COLUMNS_MAX = 4u;
 static constexpr uint32_t TESTS_MAX = 64u;
 static constexpr uint32_t TESTS_PER_COLUMN_MAX = 16u;
 static constexpr uint32_t STRINGS_MAX = 1024u;
@@ -85,7 +86,7 @@ static constexpr uint32_t CHUNK_BYTES_MAX = 2147483648u;
 static constexpr uint32_t DICTIONARY_ENTRIES_MAX = 16777216u;
 static constexpr uint32_t DICTIONARY_ENTRIES_ON_CHIP = 4096u;
 static constexpr uint32_t DICTIONARY_SLOT_BYTES = 16u;
-static constexpr uint32_t LEVEL_BYTES_MAX = 65536u;
+static constexpr uint32_t LEVEL_BYTES_MAX = 16384u;
 static constexpr uint32_t DELTA_MINIBLOCKS_MAX = 128u;
 static constexpr uint32_t SNAPPY_DISTANCE_MAX = 65536u;
 static constexpr uint32_t PAGE_HEADER_BYTES_MAX = 16384u;
@@ -803,13 +804,15 @@ struct result_record {
   uint32_t aggregate_iterations;  // 112: iterations of the aggregates
   uint32_t write_iterations;  // 116: iterations of the stage that writes the payload
   uint32_t decode_iterations_lane_max;  // 120: iterations of the busiest decoder on data pages
-  uint32_t dictionary_iterations_lane_max;  // 124: iterations of the busiest lane on its dictionary page: to read, decompress or decode it
+  uint32_t dictionary_iterations_lane_max;  // 124: iterations of the busiest lane on a dictionary page of its own: the most of its stages
   uint64_t lines_read;  // 128: 64-byte lines read from the input
   uint32_t pages;  // 136: pages, all columns
   uint32_t page_iterations_lane_max;  // 140: iterations of the busiest page reader: bytes of headers and words of data pages
   uint64_t bytes_decompressed;  // 144: bytes after decompression, all columns
-  uint64_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
-  uint64_t snappy_tokens_lane_max;  // 160: iterations of the busiest decompressor on data pages: tokens, and pieces passed on
+  uint32_t snappy_tokens;  // 152: tokens of at most 8 bytes that were decompressed, all columns
+  uint32_t loader_words;  // 156: 8-byte words of scratch that dictionaries of loaders took
+  uint32_t snappy_tokens_lane_max;  // 160: iterations of the busiest decompressor on data pages: tokens, and pieces passed on
+  uint32_t loader_iterations_max;  // 164: iterations of the busiest loader: to read, decompress or decode its dictionary pages
   uint64_t values_decoded;  // 168: values decoded, all columns
   uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
   uint32_t dictionary_entries;  // 184: dictionary entries, all columns
@@ -820,11 +823,11 @@ struct result_record {
   uint32_t rows_projected;  // 208: rows the projection worked on
   uint32_t memory_reads;  // 212: requests to read scratch
   uint32_t rows_aggregated;  // 216: rows the aggregates worked on
-  uint32_t dictionary_words;  // 220: 8-byte words of scratch that dictionaries took
+  uint32_t dictionary_words;  // 220: 8-byte words of scratch that dictionaries of lanes took
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint32_t blocks;  // 240: blocks of payload
-  uint32_t memory_write_iterations;  // 244: iterations of the stage that writes scratch: 8-byte words
+  uint32_t memory_write_iterations;  // 244: iterations of the stages that write scratch, those for loaders too: 8-byte words
   uint32_t key_words;  // 248: 8-byte words of key filters loaded
   uint32_t memory_waits;  // 252: of the requests to read scratch those that were to be answered before the next was known
 };
@@ -859,7 +862,9 @@ static_assert(offsetof(result_record, pages) == 136, "result_record");
 static_assert(offsetof(result_record, page_iterations_lane_max) == 140, "result_record");
 static_assert(offsetof(result_record, bytes_decompressed) == 144, "result_record");
 static_assert(offsetof(result_record, snappy_tokens) == 152, "result_record");
+static_assert(offsetof(result_record, loader_words) == 156, "result_record");
 static_assert(offsetof(result_record, snappy_tokens_lane_max) == 160, "result_record");
+static_assert(offsetof(result_record, loader_iterations_max) == 164, "result_record");
 static_assert(offsetof(result_record, values_decoded) == 168, "result_record");
 static_assert(offsetof(result_record, decode_steps_lane_max) == 176, "result_record");
 static_assert(offsetof(result_record, dictionary_entries) == 184, "result_record");
@@ -908,8 +913,10 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.pages = static_cast<uint32_t>(words[at / 8 + 17] >> 0);
   record.page_iterations_lane_max = static_cast<uint32_t>(words[at / 8 + 17] >> 32);
   record.bytes_decompressed = static_cast<uint64_t>(words[at / 8 + 18] >> 0);
-  record.snappy_tokens = static_cast<uint64_t>(words[at / 8 + 19] >> 0);
-  record.snappy_tokens_lane_max = static_cast<uint64_t>(words[at / 8 + 20] >> 0);
+  record.snappy_tokens = static_cast<uint32_t>(words[at / 8 + 19] >> 0);
+  record.loader_words = static_cast<uint32_t>(words[at / 8 + 19] >> 32);
+  record.snappy_tokens_lane_max = static_cast<uint32_t>(words[at / 8 + 20] >> 0);
+  record.loader_iterations_max = static_cast<uint32_t>(words[at / 8 + 20] >> 32);
   record.values_decoded = static_cast<uint64_t>(words[at / 8 + 21] >> 0);
   record.decode_steps_lane_max = static_cast<uint64_t>(words[at / 8 + 22] >> 0);
   record.dictionary_entries = static_cast<uint32_t>(words[at / 8 + 23] >> 0);
@@ -960,8 +967,10 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[17] = static_cast<uint64_t>(record.pages) << 0 |
              static_cast<uint64_t>(record.page_iterations_lane_max) << 32;
   words[18] = static_cast<uint64_t>(record.bytes_decompressed) << 0;
-  words[19] = static_cast<uint64_t>(record.snappy_tokens) << 0;
-  words[20] = static_cast<uint64_t>(record.snappy_tokens_lane_max) << 0;
+  words[19] = static_cast<uint64_t>(record.snappy_tokens) << 0 |
+             static_cast<uint64_t>(record.loader_words) << 32;
+  words[20] = static_cast<uint64_t>(record.snappy_tokens_lane_max) << 0 |
+             static_cast<uint64_t>(record.loader_iterations_max) << 32;
   words[21] = static_cast<uint64_t>(record.values_decoded) << 0;
   words[22] = static_cast<uint64_t>(record.decode_steps_lane_max) << 0;
   words[23] = static_cast<uint64_t>(record.dictionary_entries) << 0 |

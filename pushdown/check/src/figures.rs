@@ -393,7 +393,7 @@ impl Formulas {
 
     /// The time that one of many such commands takes of the busiest resource.
     fn busiest_ns(&self, command: &Modelled) -> f64 {
-        let kernel_ns = command.kernel_ns / u64::from(self.units);
+        let kernel_ns = command.kernel.interval_ns / u64::from(self.units);
         to_f64(command.media_ns.max(kernel_ns).max(command.link_ns))
     }
 }

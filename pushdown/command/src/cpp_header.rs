@@ -100,6 +100,7 @@ pub const LIMITS: &[(&str, u64)] = &[
     ("COLUMNS_MAX", limits::COLUMNS_MAX as u64),
     ("STEPS_MAX", limits::STEPS_MAX as u64),
     ("LITERALS_MAX", limits::LITERALS_MAX as u64),
+    ("TEST_COLUMNS_MAX", limits::TEST_COLUMNS_MAX as u64),
     ("TESTS_MAX", limits::TESTS_MAX as u64),
     ("TESTS_PER_COLUMN_MAX", limits::TESTS_PER_COLUMN_MAX as u64),
     ("STRINGS_MAX", limits::STRINGS_MAX as u64),

@@ -34,7 +34,7 @@ pub const RESULT_MAGIC: u32 = u32::from_le_bytes(*b"NSRS");
 /// A reader refuses another major version.
 pub const FORMAT_MAJOR: u16 = 1;
 /// A reader accepts any minor version: what it must not skip is marked critical.
-pub const FORMAT_MINOR: u16 = 5;
+pub const FORMAT_MINOR: u16 = 6;
 /// Bit of [`SectionEntry::flags`]: a reader that does not know this section must refuse the
 /// command.
 pub const SECTION_CRITICAL: u16 = 1;

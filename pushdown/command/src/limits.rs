@@ -33,6 +33,11 @@ pub const LITERALS_MAX: u32 = 1024;
 /// String tests on one column: their outcomes travel beside each value as a 16-bit mask.
 pub const TESTS_PER_COLUMN_MAX: u32 = 16;
 
+/// The first columns of a fragment, of which a kernel does string tests: so many lanes have what
+/// tests take of the part. It answers tests of others with
+/// [`Status::Unsupported`](crate::Status::Unsupported).
+pub const TEST_COLUMNS_MAX: u32 = 4;
+
 /// String tests of a command.
 pub const TESTS_MAX: u32 = 64;
 
@@ -110,9 +115,8 @@ pub const DICTIONARY_ENTRIES_MAX: u32 = 1 << 24;
 /// a second). Larger dictionaries lie in device memory, one read for each lookup.
 pub const DICTIONARY_ENTRIES_ON_CHIP: u32 = 4096;
 
-/// Bytes of a page's definition levels: 262,144 rows bit-packed and their run headers, two URAM a
-/// lane.
-pub const LEVEL_BYTES_MAX: u32 = 64 * 1024;
+/// Bytes of a page's definition levels: some 130,000 rows bit-packed, four block RAMs a lane.
+pub const LEVEL_BYTES_MAX: u32 = 16 * 1024;
 
 /// Miniblocks of a block of differences: a byte for the width of each, on chip. Common writers have
 /// 4; as many as this are there in 4096 values at the finest.

@@ -162,6 +162,10 @@ impl Counters {
                 .saturating_add(other.memory_write_iterations),
             memory_reads: self.memory_reads.saturating_add(other.memory_reads),
             dictionary_words: self.dictionary_words.saturating_add(other.dictionary_words),
+            loader_iterations_max: self
+                .loader_iterations_max
+                .saturating_add(other.loader_iterations_max),
+            loader_words: self.loader_words.saturating_add(other.loader_words),
             memory_waits: self.memory_waits.saturating_add(other.memory_waits),
             memory_writes: self.memory_writes.saturating_add(other.memory_writes),
         }

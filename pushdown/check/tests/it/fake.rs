@@ -11,8 +11,9 @@ use nearscan_command::{
 };
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
-    FileRef, Identity, Lease, Measured, ModelId, Modelled, Outcome, Placement, RatesByRequest,
-    Refusal, Schedules, Session, SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
+    FileRef, Identity, KernelTime, Lease, Measured, ModelId, Modelled, Outcome, Placement,
+    RatesByRequest, Refusal, Schedules, Session, SessionSpec, StageTimes, Submission, Ticket,
+    Traffic, Work,
 };
 
 /// Compute units.
@@ -183,8 +184,8 @@ fn modelled(traffic: &Traffic, counters: &Counters) -> Modelled {
         setup_ns: SETUP_NS + wait_ns,
         media_ns: traffic.media_bytes / MEDIA_BYTES_PER_NS,
         bank_ns: 0,
-        kernel_ns,
-        ideal_kernel_ns: kernel_ns,
+        kernel: KernelTime::unpipelined(kernel_ns),
+        ideal_kernel: KernelTime::unpipelined(kernel_ns),
         stages: StageTimes::default(),
         merge_ns: 0,
         link_ns: LINK_LATENCY_NS + traffic.link_bytes / LINK_BYTES_PER_NS,

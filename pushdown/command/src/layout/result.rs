@@ -53,7 +53,7 @@ record! {
         116 write_iterations: u32,
         /// iterations of the busiest decoder on data pages
         120 decode_iterations_lane_max: u32,
-        /// iterations of the busiest lane on its dictionary page: to read, decompress or decode it
+        /// iterations of the busiest lane on a dictionary page of its own: the most of its stages
         124 dictionary_iterations_lane_max: u32,
         /// 64-byte lines read from the input
         128 lines_read: u64,
@@ -64,9 +64,13 @@ record! {
         /// bytes after decompression, all columns
         144 bytes_decompressed: u64,
         /// tokens of at most 8 bytes that were decompressed, all columns
-        152 snappy_tokens: u64,
+        152 snappy_tokens: u32,
+        /// 8-byte words of scratch that dictionaries of loaders took
+        156 loader_words: u32,
         /// iterations of the busiest decompressor on data pages: tokens, and pieces passed on
-        160 snappy_tokens_lane_max: u64,
+        160 snappy_tokens_lane_max: u32,
+        /// iterations of the busiest loader: to read, decompress or decode its dictionary pages
+        164 loader_iterations_max: u32,
         /// values decoded, all columns
         168 values_decoded: u64,
         /// steps of the busiest decoder: rows, entries, string words, bytes looked at by patterns
@@ -87,7 +91,7 @@ record! {
         212 memory_reads: u32,
         /// rows the aggregates worked on
         216 rows_aggregated: u32,
-        /// 8-byte words of scratch that dictionaries took
+        /// 8-byte words of scratch that dictionaries of lanes took
         220 dictionary_words: u32,
         /// 8-byte words of strings fetched, to be compared and for the output
         224 string_words: u64,
@@ -95,7 +99,7 @@ record! {
         232 payload_words: u64,
         /// blocks of payload
         240 blocks: u32,
-        /// iterations of the stage that writes scratch: 8-byte words
+        /// iterations of the stages that write scratch, those for loaders too: 8-byte words
         244 memory_write_iterations: u32,
         /// 8-byte words of key filters loaded
         248 key_words: u32,

@@ -260,6 +260,8 @@ pub(crate) fn header() -> ResultHeader {
             memory_read_iterations: 25,
             memory_reads: 29,
             dictionary_words: 30,
+            loader_iterations_max: 31,
+            loader_words: 32,
             memory_write_iterations: 26,
             memory_waits: 27,
             memory_writes: 28,
@@ -463,14 +465,14 @@ fn commands_of_earlier_versions_keep_their_meaning() {
         ("shapes-states", shapes::states()),
         ("shapes-rows", shapes::rows()),
     ];
-    for version in ["1.1", "1.2", "1.3", "1.4"] {
+    for version in ["1.1", "1.2", "1.3", "1.4", "1.5"] {
         for (name, command) in &commands {
             let read = Command::decode(&stored(name, version));
             assert_eq!(read.as_ref(), Ok(command), "{name} {version}");
         }
         assert_eq!(Fragment::decode(&stored("fragment", version)), Ok(strings().fragment));
     }
-    for version in ["1.2", "1.3", "1.4"] {
+    for version in ["1.2", "1.3", "1.4", "1.5"] {
         assert_eq!(MergeCommand::decode(&stored("merge", version)), Ok(merges::merge()));
     }
 }
@@ -509,6 +511,8 @@ fn result_of_version_1_0_keeps_its_meaning() {
         memory_read_iterations: 0,
         memory_reads: 0,
         dictionary_words: 0,
+        loader_iterations_max: 0,
+        loader_words: 0,
         memory_write_iterations: 0,
         memory_waits: 0,
         memory_writes: 0,
@@ -525,4 +529,12 @@ fn result_of_version_1_0_keeps_its_meaning() {
     for row in 0..3 {
         assert_eq!(cells(&old, row), cells(&new, row), "{row}");
     }
+}
+
+#[test]
+fn result_of_version_1_5_has_no_counters_of_loaders() {
+    let [old, new] =
+        [stored("result", "1.5"), result()].map(|bytes| ResultHeader::decode(&bytes).unwrap());
+    let counters = Counters { loader_iterations_max: 0, loader_words: 0, ..new.counters };
+    assert_eq!(old, ResultHeader { counters, ..new });
 }
