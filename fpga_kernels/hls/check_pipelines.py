@@ -85,10 +85,17 @@ def unpipelined(tree: Tree, loop: Cursor) -> Iterator[Broken]:
 
 def shared_variables(tree: Tree, region: Cursor, storage: Storage) -> Iterator[Broken]:
     """Variables of a dataflow region that are no streams and that several processes use. Of an
-    array that is registers each element is a variable, and so is each direction of a port."""
+    array that is registers each element is a variable, and so is each direction of a port. What is
+    declared in the region has one process more, which writes it: the first that is handed it."""
     users: dict[str, list[Cursor]] = {}
+    written: set[str] = set()
     for process, copies in processes_of(region, 1):
         for path, first, declared in paths_of(process):
+            known = [*written, *users]
+            is_new = not any(path == old or path.startswith(f"{old}.") for old in known)
+            if is_new and copies == 1 and is_declared_in(region, first) and writes(process, path):
+                written.add(path)
+                continue
             partition = storage.partition(declared)
             if partition is not None and partition.factor is None:
                 continue
@@ -98,6 +105,25 @@ def shared_variables(tree: Tree, region: Cursor, storage: Storage) -> Iterator[B
     for path, uses in users.items():
         if len(uses) > 1:
             yield "several_readers", uses[0], f"{path} goes to {len(uses)} processes"
+
+
+def is_declared_in(region: Cursor, used: Cursor) -> bool:
+    """Whether a variable is one of the region, and no argument of it."""
+    return used.referenced.kind == CursorKind.VAR_DECL and used.referenced.semantic_parent == (
+        region.semantic_parent
+    )
+
+
+def writes(process: Cursor, path: str) -> bool:
+    """Whether a process is handed a variable so that it may write it."""
+    function = process.referenced
+    for argument, parameter in zip(process.get_arguments(), function.get_arguments(), strict=False):
+        found = path_of(argument)
+        if found is not None and found[0] == path:
+            kind = parameter.type.get_canonical()
+            if kind.kind in (TypeKind.LVALUEREFERENCE, TypeKind.POINTER):
+                return not kind.get_pointee().is_const_qualified()
+    return False
 
 
 def is_port(declared: Type) -> bool:

@@ -41,6 +41,32 @@ extern "C" void two_readers(int_port memory) {
   write_first(memory, others);
 }
 
+void load(int* first, int& second) {
+  first[0] = 1;
+  second = 2;
+}
+void load_first(int* first) { first[0] = 2; }
+void load_all(plan& plans) { load(plans.first, plans.second); }
+
+extern "C" void loaded_in_the_region(int* out) {
+#pragma HLS DATAFLOW
+  plan plans;
+  hls::stream<int> between;
+  load_all(plans);
+  produce(plans.first, between);
+  consume(plans.second, between, out);
+}
+
+extern "C" void loaded_twice(int* out) {
+#pragma HLS DATAFLOW
+  plan plans;
+  hls::stream<int> between;
+  load(plans.first, plans.second);
+  load_first(plans.first);  // refused
+  produce(plans.first, between);
+  consume(plans.second, between, out);
+}
+
 extern "C" void kernel(int* out) {
   plan plans;
   plans.first[0] = 1;

@@ -14,8 +14,8 @@ namespace nearscan {
 inline bool within_memories(const scan_plan& plan, uint64_t input_bytes, uint64_t output_bytes,
                             uint64_t scratch_bytes) {
   bool inside = plan.write.bytes_max <= output_bytes;
-  for (uint32_t lane = 0; lane < plan.fetch.lane_count; lane++) {
-    inside = inside && plan.fetch.lane[lane].end <= input_bytes;
+  for (uint32_t lane = 0; lane < plan.lane_count; lane++) {
+    inside = inside && plan.fetch.range[lane][0].end <= input_bytes;
     inside = inside && plan.decode[lane].scratch_end <= scratch_bytes;
   }
   return inside;

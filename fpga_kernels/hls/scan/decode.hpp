@@ -15,8 +15,9 @@ inline void finish_word(lane_state& lane, value_stream& values, memory_lane& mem
 }
 
 /// Reads what stands before the values of a page.
+template <typename Plan>
 inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_stream& values,
-                               lane_state& lane, const decode_plan& plan, const page_token& page,
+                               lane_state& lane, const Plan& plan, const page_token& page,
                                open_page& open) {
   if (page.value_count > plan.rows - lane.rows) return STATUS_CORRUPT;
   if (!encoding_fits(plan, page.encoding)) return STATUS_ENCODING;
@@ -60,9 +61,10 @@ inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_
 }
 
 /// Reads the rows of a page.
+template <typename Plan>
 NS_APART uint32_t read_rows(byte_stream& payload, memory_lane& memory, value_stream& values,
-                            lane_state& lane, const decode_plan& plan, uint32_t row_count,
-                            open_page& open) {
+                            lane_state& lane, const chip_entries& chip, const Plan& plan,
+                            uint32_t row_count, open_page& open) {
   const bool indexes = open.encoding == ENCODING_RLE_DICTIONARY;
   // Of their own, so that a simulation keeps them in registers.
   hybrid_run level_run = open.level_run;
@@ -74,8 +76,8 @@ WORDS_OF_PAGE:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
     const uint32_t rows = indexes ? whole_rows(lane, plan, left, level_run, index_run) : 0;
     if (rows != 0) {
-      const uint32_t status =
-          decode_whole_words(payload, memory, values, lane, plan, index_run, open.width, rows);
+      const uint32_t status = decode_whole_words(payload, memory, values, lane, chip, plan,
+                                                 index_run, open.width, rows);
       if (status != STATUS_OK) return status;
       lane.values += rows;
       lane.steps += rows;
@@ -93,9 +95,9 @@ WORDS_OF_PAGE:
       part.valid = next_levels(lane.levels, level_run, part.count, &level_overrun);
     }
     if (level_overrun) return STATUS_CORRUPT;
-    const uint32_t status = indexes
-                                ? decode_indexes(payload, lane, plan, part, index_run, open.width)
-                                : decode_values(payload, memory, lane, plan, open, part);
+    const uint32_t status =
+        indexes ? decode_indexes(payload, lane, chip, plan, part, index_run, open.width)
+                : decode_values(payload, memory, lane, plan, open, part);
     if (status != STATUS_OK) return status;
     word.valid = static_cast<uint8_t>(word.valid | part.valid << part.first);
     word.count = static_cast<uint8_t>(part.first + part.count);
@@ -111,7 +113,8 @@ WORDS_OF_PAGE:
 }
 
 /// Whether a page held what its header and its parts said of each other.
-inline bool page_is_whole(const lane_state& lane, const decode_plan& plan, const page_token& page,
+template <typename Plan>
+inline bool page_is_whole(const lane_state& lane, const Plan& plan, const page_token& page,
                           const open_page& open) {
   const uint64_t valid = lane.values - open.values_before;
   bool whole = true;
@@ -125,12 +128,14 @@ inline bool page_is_whole(const lane_state& lane, const decode_plan& plan, const
 }
 
 /// Reads a data page.
+template <typename Plan>
 inline uint32_t read_data_page(byte_stream& payload, memory_lane& memory, value_stream& values,
-                               lane_state& lane, const decode_plan& plan, const page_token& page) {
+                               lane_state& lane, const chip_entries& chip, const Plan& plan,
+                               const page_token& page) {
   open_page open = open_page();
   uint32_t status = open_data_page(payload, memory, values, lane, plan, page, open);
   if (status == STATUS_OK) {
-    status = read_rows(payload, memory, values, lane, plan, page.value_count, open);
+    status = read_rows(payload, memory, values, lane, chip, plan, page.value_count, open);
     if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
       lane.split.drain(memory);
     }
@@ -151,57 +156,102 @@ inline void close_lane(lane_state& lane, value_stream& values, memory_lane& memo
   nothing.kind = SCRATCH_END;
   memory.requests.write(nothing);
   memory.writes.write(nothing);
-  if (!lane.store_told) lane.stored_entries.end(memory.store);
+}
+
+/// Takes what a loader says of the dictionary that it has loaded for this lane.
+inline void take_dictionary(const dictionary_token& loaded, lane_state& lane) {
+  lane.dictionary.entries = loaded.entries;
+  lane.dictionary.stored_end = loaded.stored_end;
+  lane.dictionary.slots = loaded.slots;
+  lane.dictionary.slot_words = NUMBER_SLOT_WORDS;
+}
+
+/// Adds what a loader has done for this lane to the lane's own report.
+inline void add_loaded(const report& loaded, report& own) {
+  // It was loaded before.
+  if (loaded.status != STATUS_OK) {
+    own.status = loaded.status;
+    own.detail_column = loaded.detail_column;
+    own.detail_page = loaded.detail_page;
+    own.detail_offset = loaded.detail_offset;
+  }
+  own.lines_read += loaded.lines_read;
+  own.pages += loaded.pages;
+  own.bytes_decompressed += loaded.bytes_decompressed;
+  own.snappy_tokens += loaded.snappy_tokens;
+  own.loader_iterations = loaded.loader_iterations;
+  own.loader_words = loaded.loader_words;
 }
 
 /// Stage: decompressed pages in, words of eight rows out. Gives exactly the rows of the unit or
 /// fails. Of a key column the dictionary goes out before the first word.
-inline void decode(const decode_plan& plan, page_stream& pages, byte_stream& payload,
-                   report_stream& reports_in, scratch_stream& writes, written_stream& written,
-                   scratch_stream& requests, string_stream& found, store_stream& store,
-                   value_stream& values, key_stream& keys, report_stream& reports_out) {
-  if (!plan.active) return;
-  memory_lane memory(writes, written, requests, found, store);
+///
+/// A dictionary page comes once and before all data: in the chunk, if no loader has it. Its entries
+/// on chip are those of `chips`, which are whole before the first row is decoded.
+template <typename Tests>
+inline void decode(const decode_plan& plan_of_lane, const Tests& tests, page_stream& pages,
+                   byte_stream& payload, report_stream& reports_in, scratch_stream& writes,
+                   written_stream& written, scratch_stream& requests, string_stream& found,
+                   chip_stream& chip_out, chip_blocks& chips, dictionary_stream& loaded_first,
+                   dictionary_stream& loaded_second, value_stream& values, key_stream& keys,
+                   report_stream& reports_out) {
+  if (!plan_of_lane.active) return;
+  const column_plan<Tests> plan(plan_of_lane, tests);
+  memory_lane memory(writes, written, requests, found);
   lane_state lane;
-#pragma HLS BIND_STORAGE variable = lane.dictionary.value type = ram_2p impl = uram
-#pragma HLS BIND_STORAGE variable = lane.levels.words type = ram_2p impl = uram
+#pragma HLS BIND_STORAGE variable = lane.levels.words type = ram_2p impl = bram
 #pragma HLS ARRAY_PARTITION variable = lane.split.words dim = 2 complete
   open_lane(lane, plan);
   uint32_t status = STATUS_OK;
   uint32_t page_count = 0;
   uint32_t failed_page = 0;
+  dictionary_token loaded = dictionary_token();
+  page_token page = pages.read();
+  if (plan.is_loaded) {
+    loaded = plan.loader == 0 ? loaded_first.read() : loaded_second.read();
+    take_dictionary(loaded, lane);
+    status = loaded.own.status;
+  } else {
+    if (!page.last && page.kind == PAGE_DICTIONARY) {
+      lane.bits.start_page();
+      status = read_dictionary(payload, memory, chip_out, lane, plan, page);
+      lane.bits.drain_page(payload);
+      page_count++;
+      page = pages.read();
+    }
+    chip_token end = chip_token();
+    end.last = true;
+    chip_out.write(end);
+  }
+  hls::read_lock<chip_entries> chip(chips);
+  if (plan.needs_codes) tell_dictionary(lane.dictionary.entries, chip, keys);
 PAGES:
-  while (true) {
+  while (!page.last) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
-    const page_token page = pages.read();
-    if (page.last) break;
     lane.bits.start_page();
     if (status == STATUS_OK) {
       failed_page = page_count;
-      if (page.kind == PAGE_DICTIONARY) {
-        status = read_dictionary(payload, memory, lane, plan, page);
-      } else {
-        if (plan.needs_codes && !lane.data_seen) tell_dictionary(lane.dictionary, keys);
-        lane.data_seen = true;
-        status = read_data_page(payload, memory, values, lane, plan, page);
-      }
+      status = page.kind == PAGE_DICTIONARY
+                   ? static_cast<uint32_t>(STATUS_CORRUPT)
+                   : read_data_page(payload, memory, values, lane, chip, plan, page);
     }
     lane.bits.drain_page(payload);
     page_count++;
+    page = pages.read();
   }
-  if (plan.needs_codes && !lane.data_seen) tell_dictionary(lane.dictionary, keys);
   // The last word goes before the report is waited for: the stages before may be held up by another
   // lane, which is held up until the words of this one arrive.
   close_lane(lane, values, memory);
   report own = reports_in.read();
   if (status == STATUS_OK && lane.rows != plan.rows) status = STATUS_CORRUPT;
-  fail_lane(own, status, plan.column, failed_page, 0);
+  fail_lane(own, status, plan.column, plan.pages_before + failed_page, 0);
   own.values_decoded = lane.values;
   own.decode_steps_lane_max = lane.steps;
   own.decode_iterations = lane.iterations + lane.bits.iterations;
   own.dictionary_iterations = max_u64(own.dictionary_iterations, lane.dictionary_iterations);
   own.dictionary_entries = lane.dictionary.entries;
   own.dictionary_words = lane.dictionary_words;
+  if (plan.is_loaded) add_loaded(loaded.own, own);
   reports_out.write(own);
 }
 

@@ -110,7 +110,7 @@ PAGES:
   own.decompress_iterations = data_iterations;
   own.dictionary_iterations = max_u64(own.dictionary_iterations, dictionary_iterations);
   own.bytes_decompressed = bytes;
-  fail_lane(own, status, plan.column, failed_page, 0);
+  fail_lane(own, status, plan.column, plan.pages_before + failed_page, 0);
   reports_out.write(own);
 }
 

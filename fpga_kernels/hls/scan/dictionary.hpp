@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's dictionary, and everything else that a lane keeps from page to page.
+// The dictionary of a lane that no loader loads, and everything else that a lane keeps from page to
+// page.
 #pragma once
 
 #include "delta.hpp"
@@ -8,18 +9,16 @@
 
 namespace nearscan {
 
-/// A chunk's dictionary.
-struct dictionary_store {
+/// A chunk's dictionary, but for the entries themselves: where each of them is.
+struct dictionary_places {
   static constexpr uint32_t ON_CHIP = DICTIONARY_ENTRIES_ON_CHIP;
-  int64_t value[ON_CHIP];
-  uint16_t tests[ON_CHIP];
   uint32_t entries;
   /// Entries behind those on chip and before this one are in the store: those before the first
   /// that does not fit in 32 bits, if the store is this lane's. The others are in scratch.
   uint32_t stored_end;
-  bool present;
-  /// First byte of the slots in scratch.
+  /// First byte of the slots in scratch, and the words of a slot.
   uint64_t slots;
+  uint32_t slot_words;
 
   /// Entries that are on chip.
   uint32_t on_chip() const { return entries < ON_CHIP ? entries : ON_CHIP; }
@@ -28,14 +27,14 @@ struct dictionary_store {
   static uint32_t stored(uint32_t index) { return index - ON_CHIP; }
 
   /// Whether an entry may go to the store, which has all entries before it.
-  bool fits_store(uint32_t index, const tested_value& entry) const {
+  bool fits_store(uint32_t index, int64_t value) const {
     return index == stored_end && stored(index) < STORE_ENTRIES &&
-           entry.value == static_cast<int32_t>(entry.value);
+           value == static_cast<int32_t>(value);
   }
 
-  /// Address of a slot, in words: value, then the outcomes of the tests.
+  /// Address of a slot, in words.
   uint64_t slot(uint32_t index) const {
-    return slots / 8 + static_cast<uint64_t>(index) * (DICTIONARY_SLOT_BYTES / 8);
+    return slots / 8 + static_cast<uint64_t>(index) * slot_words;
   }
 
   /// Where an entry is that is not on chip.
@@ -44,14 +43,18 @@ struct dictionary_store {
   }
 };
 
+/// No dictionary; its slots would begin at byte `slots`.
+inline dictionary_places no_dictionary(uint64_t slots, uint32_t slot_words) {
+  return dictionary_places{0, dictionary_places::ON_CHIP, slots, slot_words};
+}
+
 /// Everything a lane keeps from page to page.
 struct lane_state {
   bit_reader bits;
   scratch_cursor scratch;
   write_buffer slot_words;
   write_buffer string_words;
-  entry_buffer stored_entries;
-  dictionary_store dictionary;
+  dictionary_places dictionary;
   level_memory levels;
   delta_reader delta;
   split_reader split;
@@ -64,26 +67,19 @@ struct lane_state {
   /// Words of scratch that the dictionary took.
   uint64_t dictionary_words;
   uint64_t values;
-  bool data_seen;
-  /// Whether the store has been told that no entry comes any more.
-  bool store_told;
 };
 
-inline void open_lane(lane_state& lane, const decode_plan& plan) {
+template <typename Plan>
+inline void open_lane(lane_state& lane, const Plan& plan) {
   lane.scratch.at = plan.scratch_begin;
   lane.scratch.end = plan.scratch_end;
-  lane.dictionary.entries = 0;
-  lane.dictionary.stored_end = dictionary_store::ON_CHIP;
-  lane.dictionary.present = false;
-  lane.dictionary.slots = plan.scratch_begin;
+  lane.dictionary = no_dictionary(plan.scratch_begin, TESTED_SLOT_WORDS);
   lane.rows = 0;
   lane.steps = 0;
   lane.iterations = 0;
   lane.dictionary_iterations = 0;
   lane.dictionary_words = 0;
   lane.values = 0;
-  lane.data_seen = false;
-  lane.store_told = !plan.has_store;
 }
 
 /// A stored value of any number of bits up to 128.
@@ -95,12 +91,13 @@ NS_APART stored_value take_stored(byte_stream& payload, bit_reader& bits, uint32
 }
 
 /// One value of a plain page.
+template <typename Plan>
 NS_HOT uint32_t read_plain(byte_stream& payload, memory_lane& memory, lane_state& lane,
-                           const decode_plan& plan, tested_value& read) {
+                           const Plan& plan, tested_value& read) {
   read.outcomes = 0;
-  lane.iterations += plan.stored_bits > 64 ? 2 : 1;
+  lane.iterations += plan.reading.stored_bits > 64 ? 2 : 1;
   stored_value stored = {0, 0};
-  switch (plan.stored_bits) {
+  switch (plan.reading.stored_bits) {
     case 0:
       return read_string(payload, memory, lane.bits, plan, lane.string_words, lane.scratch,
                          lane.steps, lane.iterations, read);
@@ -113,40 +110,43 @@ NS_HOT uint32_t read_plain(byte_stream& payload, memory_lane& memory, lane_state
       read.value = static_cast<int64_t>(stored.first);
       break;
     default:
-      stored = take_stored(payload, lane.bits, plan.stored_bits);
+      stored = take_stored(payload, lane.bits, plan.reading.stored_bits);
       read.value = static_cast<int64_t>(stored.first);
       break;
   }
   if (lane.bits.overrun) return STATUS_CORRUPT;
-  return plan.plainly ? STATUS_OK : to_number(plan, stored, read.value);
+  return plan.reading.plainly ? STATUS_OK : to_number(plan.reading, stored, read.value);
 }
 
 /// Whether a dictionary page has been taken whole. Truth values share its last byte.
-inline bool page_ends(byte_stream& payload, bit_reader& bits, const decode_plan& plan) {
-  if (plan.stored_bits == 1) bits.take(payload, bits.window.held % 8);
+template <typename Plan>
+inline bool page_ends(byte_stream& payload, bit_reader& bits, const Plan& plan) {
+  if (plan.reading.stored_bits == 1) bits.take(payload, bits.window.held % 8);
   return bits.at_end(payload);
 }
 
-/// Reads the dictionary page: an entry per iteration. An entry that goes to device memory takes one
-/// more: it is written as two words.
-inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, lane_state& lane,
-                                const decode_plan& plan, const page_token& page) {
-  dictionary_store& dictionary = lane.dictionary;
-  // It comes once and before all data; a key's dictionary is told with the first data.
-  if (dictionary.present || lane.data_seen) return STATUS_CORRUPT;
-  dictionary.present = true;
-  if (page.value_count > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
-  // The command has said that it is small, so that no process looks far entries up.
-  if (page.value_count > dictionary_store::ON_CHIP && !plan.may_be_far) {
-    return STATUS_DICTIONARY_SIZE;
-  }
-  if (plan.needs_codes && page.value_count >= GROUPS_MAX) return STATUS_GROUP_CARDINALITY;
+/// Whether a command may have a dictionary of so many entries; `may_be_far` if it has said that it
+/// may be large, so that there are processes which look far entries up.
+inline uint32_t check_entries(uint32_t entries, bool may_be_far, bool needs_codes) {
+  if (entries > DICTIONARY_ENTRIES_MAX) return STATUS_DICTIONARY_SIZE;
+  if (entries > dictionary_places::ON_CHIP && !may_be_far) return STATUS_DICTIONARY_SIZE;
+  return needs_codes && entries >= GROUPS_MAX ? STATUS_GROUP_CARDINALITY : STATUS_OK;
+}
+
+/// Reads the dictionary page, which no loader has: an entry per iteration. An entry that goes to
+/// device memory takes one more: it is written as two words.
+template <typename Plan>
+inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, chip_stream& chip,
+                                lane_state& lane, const Plan& plan, const page_token& page) {
+  dictionary_places& dictionary = lane.dictionary;
+  const uint32_t allowed = check_entries(page.value_count, plan.may_be_far, plan.needs_codes);
+  if (allowed != STATUS_OK) return allowed;
   const uint64_t slot_bytes = static_cast<uint64_t>(page.value_count) * DICTIONARY_SLOT_BYTES;
-  if (page.value_count > dictionary_store::ON_CHIP &&
+  if (page.value_count > dictionary_places::ON_CHIP &&
       !lane.scratch.reserve(slot_bytes, &dictionary.slots)) {
     return STATUS_SCRATCH_FULL;
   }
-  const bool names_entries = plan.names_entries && page.value_count <= dictionary_store::ON_CHIP;
+  const bool names_entries = plan.names_entries && page.value_count <= dictionary_places::ON_CHIP;
 ENTRIES:
   for (uint32_t entry = 0; entry < page.value_count; entry++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 131072
@@ -154,13 +154,8 @@ ENTRIES:
     const uint32_t status = read_plain(payload, memory, lane, plan, read);
     if (status != STATUS_OK) return status;
     if (names_entries) read.value = coded_reference(read.value, entry);
-    if (entry < dictionary_store::ON_CHIP) {
-      dictionary.value[entry] = read.value;
-      dictionary.tests[entry] = read.outcomes;
-    } else if (plan.has_store && dictionary.fits_store(entry, read)) {
-      const int32_t number = static_cast<int32_t>(read.value);
-      lane.stored_entries.put(memory.store, dictionary_store::stored(entry), number);
-      dictionary.stored_end = entry + 1;
+    if (entry < dictionary_places::ON_CHIP) {
+      chip.write(chip_token{read.value, read.outcomes, false});
     } else {
       lane.slot_words.put_pair(memory, dictionary.slot(entry), static_cast<uint64_t>(read.value),
                                read.outcomes);
@@ -171,8 +166,6 @@ ENTRIES:
   }
   lane.slot_words.flush(memory);
   lane.string_words.flush(memory);
-  if (!lane.store_told) lane.stored_entries.end(memory.store);
-  lane.store_told = true;
   // No row that looks an entry up comes before it is there.
   memory.wait_for(memory.asked);
   lane.dictionary_words = memory.words;
@@ -185,13 +178,13 @@ ENTRIES:
 }
 
 /// Tells the dictionary of a key column: its size, then its entries.
-inline void tell_dictionary(const dictionary_store& dictionary, key_stream& keys) {
-  keys.write(static_cast<int64_t>(dictionary.entries));
+inline void tell_dictionary(uint32_t entries, const chip_entries& chip, key_stream& keys) {
+  keys.write(static_cast<int64_t>(entries));
 TELL:
-  for (uint32_t entry = 0; entry < dictionary.entries; entry++) {
+  for (uint32_t entry = 0; entry < entries; entry++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 255
-    keys.write(dictionary.value[entry]);
+    keys.write(chip[entry].value);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store: the entries of one large dictionary of numbers, behind those that the lane has on
-// chip. Entries of 32 bits, in URAM.
+// chip. Entries of 32 bits, in URAM. A loader fills it.
 #pragma once
 
 #include "plan.hpp"
@@ -10,14 +10,45 @@ namespace nearscan {
 /// Iterations in which eight entries go through the two ports of the store.
 static constexpr uint32_t STORE_ITERATIONS = ROWS / 2;
 
-/// Takes the entries of the lane.
-inline void fill_store(store_stream& entries, int32_t store[STORE_ENTRIES]) {
+/// Entries that a loader has not sent to the store yet.
+struct entry_buffer {
+  store_token token;
+
+  entry_buffer() : token() {}
+
+  /// Adds the entry at place `at`, which follows the one before.
+  void put(store_stream& store, uint32_t at, int32_t entry) {
+    if (token.count == ROWS) flush(store);
+    if (token.count == 0) token.at = at;
+    token.entry[token.count] = entry;
+    token.count++;
+  }
+
+  void flush(store_stream& store) {
+    if (token.count != 0) store.write(token);
+    token.count = 0;
+  }
+
+  /// No entry comes behind those that were put.
+  void end(store_stream& store) {
+    flush(store);
+    token.last = true;
+    store.write(token);
+  }
+};
+
+/// Stage: entries of the loader that has the store's dictionary in, all of them out as a block.
+inline void fill_store(const store_fill_plan& plan, store_stream entries[LOADERS],
+                       store_blocks& blocks) {
+  if (!plan.active) return;
+  hls::write_lock<store_entries> lock(blocks);
+  store_entries& store = lock;
   store_token token = store_token();
 ENTRIES:
   while (!token.last) {
 #pragma HLS PIPELINE II = 4
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16384
-    entries.read(token);
+    entries[plan.loader].read(token);
   PUT_ENTRIES:
     for (uint32_t i = 0; i < ROWS; i++) {
 #pragma HLS UNROLL
@@ -51,15 +82,12 @@ PLACES:
   return iterations;
 }
 
-/// Stage: entries of the lane that has the store in, then its look-ups.
-inline void look_up_store(const store_plan& plan, store_stream entries[LANES],
-                          place_stream places[LANES], stored_stream found[LANES],
-                          memory_report_stream& reports) {
+/// Stage: look-ups of the lane that has the store.
+inline void look_up_store(const store_plan& plan, store_blocks& blocks, place_stream places[LANES],
+                          stored_stream found[LANES], memory_report_stream& reports) {
   if (!plan.active) return;
-  int32_t store[STORE_ENTRIES];
-#pragma HLS BIND_STORAGE variable = store type = ram_t2p impl = uram
+  hls::read_lock<store_entries> store(blocks);
   memory_report own = memory_report();
-  fill_store(entries[plan.lane], store);
   own.iterations = serve_places(places[plan.lane], found[plan.lane], store);
   reports.write(own);
 }

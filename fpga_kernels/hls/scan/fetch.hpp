@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the column chunks from device memory in wide bursts, all lanes in turn.
+// Reads ranges of device memory in wide bursts, all lanes in turn: the column chunks, or the
+// dictionary pages for the loaders, which are its lanes then.
 //
 // A lane whose FIFO is full is passed over, never waited for: the lanes consume at different rates,
 // and one that waits (for a large dictionary, say) must not starve the others. Each lane has room
@@ -27,8 +28,18 @@ struct fetch_progress {
   uint64_t arrived;
   uint64_t sent;
   uint64_t end;
+  /// The range that is fetched.
+  uint32_t range;
   bool open;
 };
+
+/// The progress at the beginning of a range.
+inline fetch_progress begin_range(const byte_range& chunk, uint32_t range, bool open) {
+  const uint64_t first = chunk.begin / LINE_BYTES;
+  const bool is_empty = chunk.begin == chunk.end;
+  const uint64_t behind = is_empty ? first : (chunk.end + LINE_BYTES - 1) / LINE_BYTES;
+  return fetch_progress{first, first, first, behind, range, open};
+}
 
 /// The bursts in flight, the oldest first: of which lane, and how many lines are to arrive.
 struct bursts_in_flight {
@@ -72,7 +83,7 @@ inline uint32_t ask_for_burst(line_port& input, fetch_progress& lane, uint32_t i
 }
 
 /// The part of a line that belongs to a chunk.
-inline line_token part_of_line(const line_t& data, uint64_t line, const fetch_lane& chunk) {
+inline line_token part_of_line(const line_t& data, uint64_t line, const byte_range& chunk) {
   const uint64_t at = line * LINE_BYTES;
   line_token token;
   token.data = data;
@@ -82,9 +93,9 @@ inline line_token part_of_line(const line_t& data, uint64_t line, const fetch_la
   return token;
 }
 
-/// Ends a lane whose lines have all gone, or that was stopped.
-inline void end_lane(const fetch_lane& chunk, const fetch_progress& lane, uint32_t stop,
-                     line_stream& lines, report_stream& reports) {
+/// Ends a range whose lines have all gone, or that was stopped.
+inline void end_range(const byte_range& chunk, const fetch_progress& lane, uint32_t stop,
+                      line_stream& lines, report_stream& reports) {
   line_token token = line_token();
   token.last = true;
   lines.write(token);
@@ -94,75 +105,91 @@ inline void end_lane(const fetch_lane& chunk, const fetch_progress& lane, uint32
   reports.write(own);
 }
 
-/// Input: `input` [lines] of device memory. Output: a stream of lines for each lane and one report
-/// each.
-inline void fetch(line_port& input, const fetch_plan& plan, stop_stream& stop_in,
-                  line_stream lines[LANES], report_stream reports[LANES]) {
-  line_t buffer[LANES][FETCH_ROOM];
+/// Iterations between two looks at the cancel word, which are no part of the pipeline.
+static constexpr uint32_t CANCEL_ITERATIONS = 4096;
+
+/// The cancel word in device memory.
+struct cancel_word {
+  const volatile uint32_t* at;
+
+  bool is_set() const { return *at != 0; }
+};
+
+/// What a stage looks at that is not cancelled.
+struct no_cancel_word {
+  static bool is_set() { return false; }
+};
+
+/// Input: `input` [lines] of device memory. Output: for each lane the lines of its ranges, and a
+/// report for each range.
+template <int Streams, int Ranges, typename Cancel>
+inline void fetch(line_port& input, const fetch_plan<Streams, Ranges>& plan, const Cancel& cancel,
+                  line_stream lines[Streams], report_stream reports[Streams]) {
+  line_t buffer[Streams][FETCH_ROOM];
 #pragma HLS BIND_STORAGE variable = buffer type = ram_2p impl = bram
-  fetch_progress lanes[LANES];
+  fetch_progress lanes[Streams];
 #pragma HLS ARRAY_PARTITION variable = lanes complete
   bursts_in_flight bursts;
-  uint32_t open_count = plan.lane_count;
+  uint32_t open_count = 0;
   uint64_t steps = 0;
-  bool told = false;
   bool cancelled = false;
 LANES_INIT:
-  for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
+  for (uint32_t index = 0; index < static_cast<uint32_t>(Streams); index++) {
 #pragma HLS UNROLL
-    const uint64_t begin = plan.lane[index].begin;
-    const uint64_t end = plan.lane[index].end;
-    const uint64_t first = begin / LINE_BYTES;
-    const uint64_t behind = begin == end ? first : (end + LINE_BYTES - 1) / LINE_BYTES;
-    lanes[index] = fetch_progress{first, first, first, behind, index < plan.lane_count};
+    const bool open = index < plan.stream_count && plan.range_count[index] != 0;
+    lanes[index] = begin_range(plan.range[index][0], 0, open);
+    open_count += open ? 1 : 0;
   }
   uint32_t turn = 0;
   uint32_t idle = 0;
-LINES:
-  while (open_count > 0 || bursts.count > 0) {
+  bool more = open_count > 0;
+LOOKS_AT_CANCEL_WORD:
+  while (more) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 8192
+    cancelled = cancelled || cancel.is_set();
+  LINES:
+    for (uint32_t iteration = 0; iteration < CANCEL_ITERATIONS && more; iteration++) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 33554432
-    bool moved = false;
-    if (!told && !stop_in.empty()) {
-      cancelled = stop_in.read();
-      told = true;
-    }
-    const bool too_long = steps > plan.steps_max;
-    const uint32_t stop = too_long    ? STATUS_STEPS_EXCEEDED
-                          : cancelled ? STATUS_CANCELLED
-                                      : STATUS_OK;
-    fetch_progress& lane = lanes[turn];
-    if (lane.open && stop == STATUS_OK) {
-      const uint32_t asked = ask_for_burst(input, lane, turn, bursts);
-      steps += asked;
-      moved = asked != 0;
-    }
-    if (bursts.count > 0) {
-      const uint32_t of = bursts.take_line();
-      buffer[of][lanes[of].arrived % FETCH_ROOM] = input.read();
-      lanes[of].arrived++;
-      moved = true;
-    }
-    if (lane.open && !lines[turn].full()) {
-      const bool has_line = lane.sent < lane.arrived;
-      if (stop == STATUS_OK && has_line) {
-        const line_t& data = buffer[turn][lane.sent % FETCH_ROOM];
-        lines[turn].write(part_of_line(data, lane.sent, plan.lane[turn]));
-        lane.sent++;
-        moved = true;
-      } else if (stop != STATUS_OK || lane.sent == lane.end) {
-        end_lane(plan.lane[turn], lane, stop, lines[turn], reports[turn]);
-        lane.open = false;
-        open_count--;
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4096
+      bool moved = false;
+      const bool too_long = steps > plan.steps_max;
+      const uint32_t stop = too_long    ? STATUS_STEPS_EXCEEDED
+                            : cancelled ? STATUS_CANCELLED
+                                        : STATUS_OK;
+      fetch_progress& lane = lanes[turn];
+      if (lane.open && stop == STATUS_OK) {
+        const uint32_t asked = ask_for_burst(input, lane, turn, bursts);
+        steps += asked;
+        moved = asked != 0;
+      }
+      if (bursts.count > 0) {
+        const uint32_t of = bursts.take_line();
+        buffer[of][lanes[of].arrived % FETCH_ROOM] = input.read();
+        lanes[of].arrived++;
         moved = true;
       }
+      if (lane.open && !lines[turn].full()) {
+        const bool has_line = lane.sent < lane.arrived;
+        if (stop == STATUS_OK && has_line) {
+          const line_t& data = buffer[turn][lane.sent % FETCH_ROOM];
+          lines[turn].write(part_of_line(data, lane.sent, plan.range[turn][lane.range]));
+          lane.sent++;
+          moved = true;
+        } else if (stop != STATUS_OK || lane.sent == lane.end) {
+          end_range(plan.range[turn][lane.range], lane, stop, lines[turn], reports[turn]);
+          const uint32_t next = lane.range + 1;
+          const bool has_next = next < plan.range_count[turn];
+          lane = begin_range(plan.range[turn][has_next ? next : 0], has_next ? next : 0, has_next);
+          if (!has_next) open_count--;
+          moved = true;
+        }
+      }
+      turn = turn + 1 < plan.stream_count ? turn + 1 : 0;
+      idle = moved ? 0 : idle + 1;
+      if (idle >= plan.stream_count) NS_IDLE();
+      more = open_count > 0 || bursts.count > 0;
     }
-    turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
-    idle = moved ? 0 : idle + 1;
-    if (idle >= plan.lane_count) NS_IDLE();
   }
-  // The one token of this stream is taken in any case: the next command must not find it.
-  if (!told) stop_in.read();
 }
 
 }  // namespace nearscan

@@ -128,18 +128,19 @@ CODES:
 }
 
 /// Looks up eight rows whose entries are all on chip.
-NS_HOT void look_up_whole(const dictionary_store& dictionary, const decode_plan& plan,
+template <typename Plan>
+NS_HOT void look_up_whole(const chip_entries& chip, const Plan& plan,
                           const uint32_t indexes[INDEX_ROOM], value_token& word) {
 VALUES:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    word.value.row[row] = dictionary.value[indexes[row]];
+    word.value.row[row] = chip[indexes[row]].value;
   }
   if (plan.tests.test_count != 0) {
   TESTS:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      word.tests[row] = dictionary.tests[indexes[row]];
+      word.tests[row] = chip[indexes[row]].tests;
     }
   }
   if (plan.needs_codes) {
@@ -153,34 +154,37 @@ VALUES:
 
 /// Looks up one row, on chip or as far. False when there is no such entry, which is not far then:
 /// a word may go on with rows in front of it.
-inline bool look_up_row(const dictionary_store& dictionary, const decode_plan& plan, uint32_t index,
-                        uint32_t row, value_token& word) {
+template <typename Plan>
+inline bool look_up_row(const dictionary_places& dictionary, const chip_entries& chip,
+                        const Plan& plan, uint32_t index, uint32_t row, value_token& word) {
   const bool is_near = index < dictionary.on_chip();
   const bool is_far = !is_near && index < dictionary.entries;
   const uint32_t near = is_near ? index : 0;
-  word.value.row[row] = is_far ? dictionary.reference(index) : dictionary.value[near];
-  if (plan.tests.test_count != 0) word.tests[row] = dictionary.tests[near];
+  word.value.row[row] = is_far ? dictionary.reference(index) : chip[near].value;
+  if (plan.tests.test_count != 0) word.tests[row] = chip[near].tests;
   if (is_far) word.far = static_cast<uint8_t>(word.far | 1u << row);
   return index < dictionary.entries;
 }
 
 /// Looks up eight rows, some of which are far. False when one has no entry. A key by codes, whose
 /// entries are all on chip, does not come here.
-NS_APART bool look_up_far(const dictionary_store& dictionary, const decode_plan& plan,
-                          const uint32_t indexes[INDEX_ROOM], value_token& word) {
+template <typename Plan>
+NS_APART bool look_up_far(const dictionary_places& dictionary, const chip_entries& chip,
+                          const Plan& plan, const uint32_t indexes[INDEX_ROOM], value_token& word) {
   bool known = true;
   word.far = 0;
 FAR_ROWS:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    known = look_up_row(dictionary, plan, indexes[row], row, word) && known;
+    known = look_up_row(dictionary, chip, plan, indexes[row], row, word) && known;
   }
   return known;
 }
 
 /// Looks up the indexes of a part of a word.
-inline uint32_t look_up(lane_state& lane, const decode_plan& plan, const word_part& part,
-                        uint32_t count, uint32_t indexes[INDEX_ROOM]) {
+template <typename Plan>
+inline uint32_t look_up(lane_state& lane, const chip_entries& chip, const Plan& plan,
+                        const word_part& part, uint32_t count, uint32_t indexes[INDEX_ROOM]) {
   // For the null rows behind the last value.
   indexes[count] = 0;
   uint32_t next = 0;
@@ -193,9 +197,9 @@ LOOK_UP:
     const uint32_t valid = (part.valid >> i) & 1u;
     // A null row has any value.
     if (valid == 0) continue;
-    known =
-        look_up_row(lane.dictionary, plan, indexes[next], part.first + i, lane.words.filling()) &&
-        known;
+    known = look_up_row(lane.dictionary, chip, plan, indexes[next], part.first + i,
+                        lane.words.filling()) &&
+            known;
     next++;
   }
   if (!known) return STATUS_CORRUPT;
@@ -204,14 +208,16 @@ LOOK_UP:
 }
 
 /// Decodes the indexes of a part of a word and looks them up.
-inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const decode_plan& plan,
-                               const word_part& part, hybrid_run& run, uint32_t width) {
+template <typename Plan>
+inline uint32_t decode_indexes(byte_stream& payload, lane_state& lane, const chip_entries& chip,
+                               const Plan& plan, const word_part& part, hybrid_run& run,
+                               uint32_t width) {
   uint32_t indexes[INDEX_ROOM];
   const uint32_t count = count_bits(part.valid);
   const uint32_t iterations = next_indexes(payload, lane.bits, run, width, count, indexes);
   lane.iterations += max_u64(iterations, put_iterations(part.count));
   if (lane.bits.overrun) return STATUS_CORRUPT;
-  return look_up(lane, plan, part, count, indexes);
+  return look_up(lane, chip, plan, part, count, indexes);
 }
 
 }  // namespace nearscan

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../common/frame.hpp"
+#include "keys.hpp"
 #include "load_keys.hpp"
 #include "load_look_ups.hpp"
 #include "load_output.hpp"
@@ -57,6 +58,73 @@ inline uint32_t load_command(const uint64_t* words, scan_plan& plan) {
   if (status != STATUS_OK) return status;
   load_look_ups(scope, plan);
   return literals_fit ? STATUS_OK : STATUS_OVERFLOW;
+}
+
+/// Leaves nothing to do but to answer with `status`: no process has a lane, a row or a column.
+inline void refuse_command(uint32_t status, scan_plan& plan) {
+  plan.write.refused = status;
+  plan.lane_count = 0;
+  plan.fetch.stream_count = 0;
+  plan.fetch_dictionaries.stream_count = 0;
+LANES_OF_NONE:
+  for (int lane = 0; lane < LANES; lane++) {
+#pragma HLS UNROLL
+    plan.pages[lane].active = false;
+    plan.decompress[lane].active = false;
+    plan.decode[lane].active = false;
+    plan.entries[lane].active = false;
+    plan.look_up[lane].active = false;
+  }
+LOADERS_OF_NONE:
+  for (int loader = 0; loader < LOADERS; loader++) {
+#pragma HLS UNROLL
+    plan.loaders[loader].count = 0;
+    plan.loader_codecs[loader].count = 0;
+    plan.loader_runs[loader].count = 0;
+    plan.loader_takes[loader].count = 0;
+    plan.loader_runs[loader].count = 0;
+    plan.loader_takes[loader].count = 0;
+    plan.loader_entries[loader].count = 0;
+  }
+  plan.store_fill.active = false;
+  plan.store.active = false;
+  plan.memory.lane_count = 0;
+  plan.memory.look_up_count = 0;
+  plan.gather.lane_count = 0;
+  plan.gather.key_count = 0;
+  plan.gather.rows = 0;
+  plan.predicate.step_count = 0;
+  plan.predicate_slow.active = false;
+  plan.keys.count = 0;
+  plan.keep.lane_count = 0;
+  plan.keep.has_keys = false;
+  plan.keep.forwarded = 0;
+  plan.keep.late = 0;
+  plan.kept.lane_count = 0;
+  plan.projection.step_count = 0;
+  plan.projection_slow.active = false;
+  plan.columns.column_count = 0;
+  plan.columns.top.count = 0;
+  plan.aggregate.states = false;
+  plan.aggregate.key_count = 0;
+  plan.aggregate.column_count = 0;
+  plan.write.states = false;
+  plan.write.compact = false;
+  plan.write.column_count = 0;
+  plan.write.has_store = false;
+}
+
+/// Process: a command in, for each of the others what it has to do out.
+inline void load_plan(const uint64_t* command, scan_plan& plan, key_memory& key_bits) {
+  uint64_t words[COMMAND_BYTES_MAX / 8];
+#pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
+  copy_command(command, words);
+  plan.write.refused = STATUS_OK;
+  uint32_t status = load_command(words, plan);
+  if (status == STATUS_OK && !load_key_bits(command, plan.keys, key_bits)) {
+    status = STATUS_MALFORMED;
+  }
+  if (status != STATUS_OK) refuse_command(status, plan);
 }
 
 }  // namespace nearscan

@@ -2,7 +2,7 @@
 // Loads columns, where their chunks lie, and the string tests on them.
 #pragma once
 
-#include "load_program.hpp"
+#include "load_loaders.hpp"
 
 namespace nearscan {
 
@@ -108,10 +108,10 @@ inline uint32_t load_tests(const uint64_t* words, const section_table& sections,
   uint32_t strings = 0;
   uint32_t lane_words = 0;
 CLEAR:
-  for (int column = 0; column < LANES; column++) {
+  for (int column = 0; column < TEST_LANES; column++) {
 #pragma HLS UNROLL
-    plan.decode[column].tests.test_count = 0;
-    plan.decode[column].tests.patterns.count = 0;
+    plan.tests[column].test_count = 0;
+    plan.tests[column].patterns.count = 0;
   }
 TESTS:
   for (uint32_t index = 0; index < range.count; index++) {
@@ -120,13 +120,14 @@ TESTS:
     if (record.column >= scope.column_count || record.column < lane) return STATUS_MALFORMED;
     if (scope.column_kind[record.column] != KIND_BYTES) return STATUS_MALFORMED;
     if (record.op < TEST_IN || record.op > TEST_LIKE) return STATUS_UNSUPPORTED;
+    if (record.column >= static_cast<uint32_t>(TEST_LANES)) return STATUS_UNSUPPORTED;
     if (record.op != TEST_IN && record.string_count != 1) return STATUS_MALFORMED;
     if (record.column != lane) {
       lane = record.column;
       strings = 0;
       lane_words = 0;
     }
-    lane_tests& tests = plan.decode[lane].tests;
+    lane_tests& tests = plan.tests[lane];
     if (tests.test_count == TESTS_PER_COLUMN_MAX) return STATUS_MALFORMED;
     const uint16_t bit = tests.test_count;
     const bool is_pattern = record.op == TEST_LIKE;
@@ -150,7 +151,7 @@ TESTS:
 
 /// Loads the input of one column: where its chunk lies in device memory.
 inline uint32_t load_range(const uint64_t* words, const section_table& sections,
-                           const column_record& column, fetch_lane& lane) {
+                           const column_record& column, byte_range& lane) {
   const section_range& inputs = sections.of[SECTION_INPUTS];
   if (column.input >= inputs.count) return STATUS_MALFORMED;
   const input_record input =
@@ -181,35 +182,35 @@ inline uint32_t load_reading(const uint64_t* words, const section_table& section
   uint32_t length = 0;
   switch (column.physical_type) {
     case PHYSICAL_BOOLEAN:
-      lane.stored_bits = 1;
+      lane.reading.stored_bits = 1;
       break;
     case PHYSICAL_INT32:
     case PHYSICAL_INT64:
-      lane.stored_bits = column.physical_type == PHYSICAL_INT32 ? 32 : 64;
+      lane.reading.stored_bits = column.physical_type == PHYSICAL_INT32 ? 32 : 64;
       fits = fits || reading.rule == READ_AS_UNSIGNED;
       break;
     case PHYSICAL_FLOAT:
     case PHYSICAL_DOUBLE:
-      lane.stored_bits = column.physical_type == PHYSICAL_FLOAT ? 32 : 64;
+      lane.reading.stored_bits = column.physical_type == PHYSICAL_FLOAT ? 32 : 64;
       fits = reading.rule == READ_AS_FLOAT_ORDER;
       break;
     case PHYSICAL_BYTE_ARRAY:
-      lane.stored_bits = 0;
+      lane.reading.stored_bits = 0;
       break;
     case PHYSICAL_FIXED_LEN_BYTE_ARRAY:
       length = reading.length;
       if (length == 0 || length > FIXED_BYTES_MAX) return STATUS_MALFORMED;
-      lane.stored_bits = static_cast<uint8_t>(8 * length);
+      lane.reading.stored_bits = static_cast<uint8_t>(8 * length);
       fits = reading.rule == READ_AS_BIG_ENDIAN;
       break;
     default:
       return STATUS_UNSUPPORTED;
   }
   if (!fits || reading.length != length || reading.bits > 64) return STATUS_MALFORMED;
-  lane.physical_type = column.physical_type;
-  lane.read_as = reading.rule;
-  lane.number_bits = reading.bits;
-  lane.plainly = reading.rule == READ_AS_SIGNED && reading.bits == 0;
+  lane.reading.physical_type = column.physical_type;
+  lane.reading.read_as = reading.rule;
+  lane.reading.number_bits = reading.bits;
+  lane.reading.plainly = reading.rule == READ_AS_SIGNED && reading.bits == 0;
   return STATUS_OK;
 }
 
@@ -224,7 +225,7 @@ inline uint64_t expansion_max(uint16_t codec) {
 inline bool may_be_far(const column_record& column, const decode_plan& lane) {
   const bool indexed = ((column.encodings >> ENCODING_RLE_DICTIONARY) & 1) != 0 ||
                        ((column.encodings >> ENCODING_PLAIN_DICTIONARY) & 1) != 0;
-  const uint64_t entry_bits = lane.stored_bits != 0 ? lane.stored_bits : 32u;
+  const uint64_t entry_bits = lane.reading.stored_bits != 0 ? lane.reading.stored_bits : 32u;
   const uint64_t bits_max = 8 * expansion_max(column.codec) * column.dictionary_bytes;
   const bool is_known = column.dictionary_bytes != 0;
   return indexed && (!is_known || bits_max > entry_bits * DICTIONARY_ENTRIES_ON_CHIP);
@@ -236,9 +237,12 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   const section_range& range = sections.of[SECTION_COLUMNS];
   if (range.count > static_cast<uint32_t>(LANES)) return STATUS_UNSUPPORTED;
   scope.column_count = range.count;
-  plan.fetch.lane_count = range.count;
+  plan.fetch.stream_count = range.count;
   plan.lane_count = range.count;
   plan.fetch.steps_max = header.steps_max;
+  plan.fetch_dictionaries.stream_count = LOADERS;
+  plan.fetch_dictionaries.steps_max = header.steps_max;
+  scope.may_be_loaded = 0;
   // A reference has 39 bits for the first word of a byte string.
   if ((header.scratch_bytes >> (CODED_SHIFT - STRING_LENGTH_BITS + 3)) != 0) {
     return STATUS_MALFORMED;
@@ -252,12 +256,16 @@ COLUMNS:
     lane.needs_codes = false;
     lane.needs_bytes = false;
     lane.names_entries = false;
+    lane.is_loaded = false;
+    lane.loader = 0;
+    lane.pages_before = 0;
+    plan.fetch.range_count[index] = lane.active ? 1 : 0;
     plan.pages[index].active = lane.active;
     plan.decompress[index].active = lane.active;
     if (!lane.active) continue;
     const column_record column =
         load_column_record(words, range.offset + index * COLUMN_RECORD_BYTES);
-    uint32_t status = load_range(words, sections, column, plan.fetch.lane[index]);
+    uint32_t status = load_range(words, sections, column, plan.fetch.range[index][0]);
     if (status == STATUS_OK) status = load_reading(words, sections, index, column, lane);
     if (status != STATUS_OK) return status;
     const bool bytes = column.physical_type == PHYSICAL_BYTE_ARRAY;
@@ -279,8 +287,11 @@ COLUMNS:
     plan.pages[index].column = index;
     plan.pages[index].nullable = nullable;
     plan.pages[index].encodings = column.encodings;
+    plan.pages[index].pages_before = 0;
+    plan.pages[index].bytes_before = 0;
     plan.decompress[index].column = index;
     plan.decompress[index].codec = column.codec;
+    plan.decompress[index].pages_before = 0;
     lane.column = index;
     lane.nullable = nullable;
     lane.rows = header.rows;
@@ -289,9 +300,12 @@ COLUMNS:
     lane.steps_max = header.steps_max;
     lane.may_be_far = may_be_far(column, lane);
     // Of one whose size is not known its room in scratch tells.
-    const uint64_t room = column.scratch_bytes / DICTIONARY_SLOT_BYTES * (lane.stored_bits / 8u);
+    const uint64_t room =
+        column.scratch_bytes / DICTIONARY_SLOT_BYTES * (lane.reading.stored_bits / 8u);
     scope.dictionary_bytes[index] = column.dictionary_bytes != 0 ? column.dictionary_bytes : room;
+    if (may_be_loaded(column, lane)) scope.may_be_loaded |= 1u << index;
   }
+  share_out_dictionaries(scope, plan);
   return STATUS_OK;
 }
 

@@ -2,7 +2,7 @@
 // Decides which lanes are looked up, and where in their way.
 #pragma once
 
-#include "load_program.hpp"
+#include "load_loaders.hpp"
 
 namespace nearscan {
 
@@ -61,11 +61,12 @@ KEY_COLUMNS:
   return columns;
 }
 
-/// Whether a lane's entries may be numbers of 32 bits, and more of them than fit on chip: strings
-/// and doubles are not, and keys by codes have few.
+/// Whether a lane's entries may be numbers of 32 bits, and more of them than fit on chip: doubles
+/// are not, and keys by codes have few. A loader fills the store.
 inline bool suits_store(const decode_plan& lane) {
-  const bool is_double = lane.read_as == READ_AS_FLOAT_ORDER && lane.stored_bits == 64;
-  return lane.stored_bits != 0 && !is_double && !lane.needs_codes;
+  const bool is_double =
+      lane.reading.read_as == READ_AS_FLOAT_ORDER && lane.reading.stored_bits == 64;
+  return lane.is_loaded && !is_double && !lane.needs_codes;
 }
 
 /// Gives the store to the lane with the largest dictionary among those that are looked up and that
@@ -76,16 +77,15 @@ inline void give_store(const program_scope& scope, uint32_t looked_up, scan_plan
 STORE:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS PIPELINE off
-    plan.decode[index].has_store = false;
     if (!is_among(looked_up, index) || !suits_store(plan.decode[index])) continue;
     if (scope.dictionary_bytes[index] <= most) continue;
     best = index;
     most = scope.dictionary_bytes[index];
   }
   plan.store.active = most != 0;
+  plan.store_fill.active = most != 0;
   plan.store.lane = static_cast<uint8_t>(best);
   plan.write.has_store = most != 0;
-  if (most != 0) plan.decode[best].has_store = true;
 }
 
 /// Decides where each lane is looked up: before the filter if it looks at the lane's values, and
@@ -105,6 +105,7 @@ FAR_LANES:
   plan.kept.late = late;
   plan.kept.forwarded = plan.keep.forwarded;
   give_store(scope, early | late, plan);
+  load_entry_plans(plan);
   plan.memory.lane_count = scope.column_count;
   plan.memory.look_up_count = 0;
 LOOK_UPS:

@@ -59,7 +59,7 @@ inline uint32_t load_code_key(uint16_t operand, const program_scope& scope, scan
   decode_plan& lane = plan.decode[operand];
   lane.needs_codes = true;
   column.lane = static_cast<uint8_t>(operand);
-  if (lane.physical_type == PHYSICAL_BYTE_ARRAY) {
+  if (lane.reading.physical_type == PHYSICAL_BYTE_ARRAY) {
     lane.needs_bytes = true;
     column.width = WIDTH_BYTES;
   }
@@ -117,7 +117,7 @@ inline bool check_slot(const aggregate_record& slot, uint8_t kind, scan_plan& pl
       return (kind & IS_ANY) != 0 && is_numeric_width(slot.width);
     case FUNCTION_SUM_FLOAT:
       return is_column && kind == IS_NUMBER && slot.width == WIDTH_W64 &&
-             plan.decode[index].read_as == READ_AS_FLOAT_ORDER;
+             plan.decode[index].reading.read_as == READ_AS_FLOAT_ORDER;
     default:
       break;
   }

@@ -14,6 +14,8 @@ struct program_scope {
   uint8_t column_kind[LANES];
   /// Bytes of the dictionary page, or what there is room for.
   uint64_t dictionary_bytes[LANES];
+  /// Columns whose dictionary a loader may load, a bit each.
+  uint32_t may_be_loaded;
   uint32_t literal_count;
   uint32_t test_count;
 };

@@ -50,7 +50,8 @@ inline void ask_store(const value_token& word, uint32_t rows, place_stream& plac
 PLACES:
   for (uint32_t row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-    token.place[row] = static_cast<uint32_t>(referenced(word.value.row[row])) % STORE_ENTRIES;
+    token.place[row] =
+        static_cast<uint32_t>(low_bits(referenced(word.value.row[row]), STORE_PLACE_BITS));
   }
   places.write(token);
 }

@@ -16,13 +16,12 @@
 
 namespace nearscan {
 
-/// The streams of a lane to and from device memory and to the store, and its requests to write.
+/// The streams of a lane to and from device memory, and its requests to write.
 struct memory_lane {
   scratch_stream& writes;
   written_stream& written;
   scratch_stream& requests;
   string_stream& found;
-  store_stream& store;
   /// Requests to write so far, and those of which the answer has come.
   uint64_t asked;
   uint64_t answered;
@@ -30,12 +29,11 @@ struct memory_lane {
   uint64_t words;
 
   memory_lane(scratch_stream& writes_out, written_stream& written_in, scratch_stream& requests_out,
-              string_stream& found_in, store_stream& store_out)
+              string_stream& found_in)
       : writes(writes_out),
         written(written_in),
         requests(requests_out),
         found(found_in),
-        store(store_out),
         asked(0),
         answered(0),
         words(0) {}
@@ -88,33 +86,6 @@ struct write_buffer {
   void flush(memory_lane& memory) {
     if (token.count != 0) memory.write(token);
     token.count = 0;
-  }
-};
-
-/// Entries that a lane has not sent to the store yet.
-struct entry_buffer {
-  store_token token;
-
-  entry_buffer() : token() {}
-
-  /// Adds the entry at place `at`, which follows the one before.
-  void put(store_stream& store, uint32_t at, int32_t entry) {
-    if (token.count == ROWS) flush(store);
-    if (token.count == 0) token.at = at;
-    token.entry[token.count] = entry;
-    token.count++;
-  }
-
-  void flush(store_stream& store) {
-    if (token.count != 0) store.write(token);
-    token.count = 0;
-  }
-
-  /// No entry comes behind those that were put.
-  void end(store_stream& store) {
-    flush(store);
-    token.last = true;
-    store.write(token);
   }
 };
 

@@ -73,7 +73,7 @@ inline bool fits_bits(int64_t number, uint32_t bits, bool with_sign) {
 
 /// Converts a stored value to its number. Overflow when a column has no room for it, corrupt when
 /// its annotation has none.
-NS_APART uint32_t to_number(const decode_plan& plan, const stored_value& stored, int64_t& number) {
+NS_APART uint32_t to_number(const reading_plan& plan, const stored_value& stored, int64_t& number) {
   switch (plan.read_as) {
     case READ_AS_UNSIGNED:
       number = static_cast<int64_t>(stored.first);

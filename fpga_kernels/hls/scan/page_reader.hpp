@@ -85,7 +85,8 @@ PAGES:
   own.pages = page_count;
   own.page_iterations = data_iterations;
   own.dictionary_iterations = dictionary_iterations;
-  fail_lane(own, status, plan.column, page_count, bytes.position);
+  fail_lane(own, status, plan.column, plan.pages_before + page_count,
+            plan.bytes_before + bytes.position);
   reports_out.write(own);
 }
 

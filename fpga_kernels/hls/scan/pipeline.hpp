@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan pipeline as a dataflow region: the stages and the streams between them.
 //
+//     load_plan: for each of the others what it has to do
 //     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate -> write
 //            +-> ... one lane a column ...          -+                                       |
 //              decode -> write_memory -> decode                                 write_lines <+
@@ -28,22 +29,46 @@
 #include "fetch.hpp"
 #include "filter.hpp"
 #include "load.hpp"
+#include "loaders.hpp"
 #include "look_ups.hpp"
 #include "page_reader.hpp"
 #include "project.hpp"
 #include "read_memory.hpp"
 #include "write.hpp"
 #include "write_memory.hpp"
+#include "write_slots.hpp"
 
 namespace nearscan {
 
-/// Runs the pipeline.
+/// Runs a command; the result's first words hold the status, whatever happened.
 ///
-/// `input`, `output` [lines] and `scratch` [8-byte words] are device memory. Input ranges, output
-/// size and scratch size are those of the command.
-inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line_port& input,
-                         line_port& output, word_port& scratch, const volatile uint32_t* cancel) {
+/// `input`, `output`, `dictionaries` [lines], `scratch` and `entries_out` [8-byte words] are device
+/// memory. Input ranges, output size and scratch size are those of the command. No process waits
+/// for the end of the command, so that the next one is loaded meanwhile, and its dictionaries.
+inline void run_scan(const uint64_t* command, line_port& input, line_port& output,
+                     word_port& scratch, line_port& dictionaries, word_port& entries_out,
+                     const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW
+  scan_plan plan;
+  // A process has its own part of the plan, and of what is once for each lane the lane's.
+#pragma HLS DISAGGREGATE variable = plan
+#pragma HLS ARRAY_PARTITION variable = plan.pages dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.decompress dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.decode dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.tests dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.look_up dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.entries dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.loaders dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.loader_codecs dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.loader_runs dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.loader_takes dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.loader_entries dim = 1 complete
+  // An iteration reads the tables of all operands.
+#pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
+#pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete
+  key_memory key_bits;
+#pragma HLS BIND_STORAGE variable = key_bits.word type = ram_2p impl = uram
+#pragma HLS ARRAY_PARTITION variable = key_bits.word dim = 1 complete
   line_stream lines[LANES];
   page_stream pages[LANES];
   byte_stream page_bytes[LANES];
@@ -55,7 +80,28 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   written_stream written[LANES];
   scratch_stream requests[LANES];
   string_stream found[LANES];
-  store_stream store_entries[LANES];
+  line_stream dictionary_lines[LOADERS];
+  report_stream dictionary_fetched[LOADERS];
+  page_stream dictionary_pages[LOADERS];
+  byte_stream dictionary_bytes[LOADERS];
+  report_stream dictionary_parsed[LOADERS];
+  page_stream sent_dictionaries[LOADERS];
+  byte_stream sent_bytes[LOADERS];
+  snappy_page_stream packed_pages[LOADERS];
+  snappy_byte_stream packed_bytes[LOADERS];
+  snappy_answer_stream unpacked_bytes[LOADERS];
+  page_stream plain_dictionaries[LOADERS];
+  byte_stream plain_dictionary_bytes[LOADERS];
+  report_stream dictionary_decompressed[LOADERS];
+  chip_stream loaded_chips[LOADERS][LANES];
+  dictionary_stream loaded[LOADERS][LANES];
+  store_stream store_tokens[LOADERS];
+  slot_run_stream slot_runs[LOADERS];
+  slot_word_stream slot_words[LOADERS];
+  slots_written_stream slots_written[LOADERS];
+  chip_stream own_chips[LANES];
+  chip_blocks chips[LANES];
+  store_blocks store;
   pending_stream pending[LANES];
   slot_stream slots[LANES];
   entry_stream entries[LANES];
@@ -104,19 +150,50 @@ inline void run_pipeline(const scan_plan& plan, const key_memory& key_bits, line
   scratch_stream string_requests;
   string_stream strings;
   result_lines result;
-  stop_stream stop;
   memory_report_stream memory_read;
   memory_report_stream memory_written;
+  memory_report_stream slots_report;
   memory_report_stream store_report;
 
+  load_plan(command, plan, key_bits);
   NS_REGION(flow);
   NS_STAGE(flow, read_memory(plan.memory, slots, entries, requests, found, state_requests, states,
-                             string_requests, strings, stop, scratch, cancel, memory_read));
+                             string_requests, strings, scratch, memory_read));
+  NS_STAGE_IF(flow, plan.store_fill.active, fill_store(plan.store_fill, store_tokens, store));
   NS_STAGE_IF(flow, plan.store.active,
-              look_up_store(plan.store, store_entries, places, stored, store_report));
+              look_up_store(plan.store, store, places, stored, store_report));
   NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch, memory_written));
   NS_STAGE(flow, write_lines(result, output));
-  NS_STAGE(flow, fetch(input, plan.fetch, stop, lines, fetched));
+  NS_STAGE(flow, fetch(dictionaries, plan.fetch_dictionaries, no_cancel_word(), dictionary_lines,
+                       dictionary_fetched));
+LOADER_STAGES:
+  for (int loader = 0; loader < LOADERS; loader++) {
+#pragma HLS UNROLL
+    NS_LANE_STAGE(flow, loader, plan.loaders[loader].count != 0,
+                  read_dictionary_pages(plan.loaders[loader], dictionary_lines[loader],
+                                        dictionary_fetched[loader], dictionary_pages[loader],
+                                        dictionary_bytes[loader], dictionary_parsed[loader]));
+    NS_LANE_STAGE(
+        flow, loader, plan.loaders[loader].count != 0,
+        send_dictionaries(plan.loader_codecs[loader], dictionary_pages[loader],
+                          dictionary_bytes[loader], sent_dictionaries[loader], sent_bytes[loader],
+                          packed_pages[loader], packed_bytes[loader]));
+    NS_LANE_STAGE(flow, loader, plan.loaders[loader].count != 0,
+                  unpack_dictionaries(plan.loader_runs[loader], packed_pages[loader],
+                                      packed_bytes[loader], unpacked_bytes[loader]));
+    NS_LANE_STAGE(flow, loader, plan.loaders[loader].count != 0,
+                  take_dictionaries(
+                      plan.loader_takes[loader], sent_dictionaries[loader], sent_bytes[loader],
+                      unpacked_bytes[loader], dictionary_parsed[loader], plain_dictionaries[loader],
+                      plain_dictionary_bytes[loader], dictionary_decompressed[loader]));
+    NS_LANE_STAGE(flow, loader, true,
+                  load_entries(plan.loader_entries[loader], plain_dictionaries[loader],
+                               plain_dictionary_bytes[loader], dictionary_decompressed[loader],
+                               loaded_chips[loader], store_tokens[loader], slot_runs[loader],
+                               slot_words[loader], slots_written[loader], loaded[loader]));
+  }
+  NS_STAGE(flow, write_slots(slot_runs, slot_words, slots_written, entries_out, slots_report));
+  NS_STAGE(flow, fetch(input, plan.fetch, cancel_word{cancel}, lines, fetched));
 LANE_STAGES:
   for (int lane = 0; lane < LANES; lane++) {
 #pragma HLS UNROLL
@@ -126,17 +203,33 @@ LANE_STAGES:
     NS_LANE_STAGE(flow, lane, plan.decompress[lane].active,
                   decompress(plan.decompress[lane], pages[lane], page_bytes[lane], parsed[lane],
                              plain_pages[lane], plain_bytes[lane], decompressed[lane]));
-    NS_LANE_STAGE(
-        flow, lane, plan.decode[lane].active,
-        decode(plan.decode[lane], plain_pages[lane], plain_bytes[lane], decompressed[lane],
-               writes[lane], written[lane], requests[lane], found[lane], store_entries[lane],
-               values[lane], keys[lane], decoded[lane]));
+    NS_LANE_STAGE(flow, lane, plan.entries[lane].active,
+                  fill_chip(plan.entries[lane], own_chips[lane], loaded_chips[0][lane],
+                            loaded_chips[1][lane], chips[lane]));
     NS_LANE_STAGE(flow, lane, plan.look_up[lane].active,
                   ask_entries(plan.look_up[lane], values[lane], forwarded[lane], pending[lane],
                               slots[lane], places[lane], credits[lane]));
     NS_LANE_STAGE(flow, lane, plan.look_up[lane].active,
                   take_entries(plan.look_up[lane], pending[lane], entries[lane], stored[lane],
                                credits[lane], early_words[lane], late_words[lane]));
+  }
+TESTED_LANES:
+  for (int lane = 0; lane < TEST_LANES; lane++) {
+#pragma HLS UNROLL
+    NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
+                  decode(plan.decode[lane], plan.tests[lane], plain_pages[lane], plain_bytes[lane],
+                         decompressed[lane], writes[lane], written[lane], requests[lane],
+                         found[lane], own_chips[lane], chips[lane], loaded[0][lane],
+                         loaded[1][lane], values[lane], keys[lane], decoded[lane]));
+  }
+UNTESTED_LANES:
+  for (int lane = TEST_LANES; lane < LANES; lane++) {
+#pragma HLS UNROLL
+    NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
+                  decode(plan.decode[lane], no_tests(), plain_pages[lane], plain_bytes[lane],
+                         decompressed[lane], writes[lane], written[lane], requests[lane],
+                         found[lane], own_chips[lane], chips[lane], loaded[0][lane],
+                         loaded[1][lane], values[lane], keys[lane], decoded[lane]));
   }
   NS_STAGE(flow, gather_words(plan.gather, values, early_words, filter_eval_blocks,
                               filter_eval_batches, key_words, key_marks, filter_pass_blocks,
@@ -164,40 +257,10 @@ LANE_STAGES:
                            project_report));
   NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
                            state_requests, states, results, columns, aggregate_report));
-  NS_STAGE(flow, write_result(plan.write, results, columns, aggregate_report, string_requests,
-                              strings, memory_read, memory_written, store_report, result));
+  NS_STAGE(flow,
+           write_result(plan.write, results, columns, aggregate_report, string_requests, strings,
+                        memory_read, memory_written, slots_report, store_report, result));
   NS_RUN(flow);
-}
-
-/// Loads the command and runs it; the result's first words hold the status, whatever happened.
-inline void run_scan(const uint64_t* command, line_port& input, line_port& output,
-                     word_port& scratch, const volatile uint32_t* cancel) {
-  uint64_t words[COMMAND_BYTES_MAX / 8];
-#pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
-  scan_plan plan;
-  // A lane's stages have the lane's part, and no other's.
-#pragma HLS ARRAY_PARTITION variable = plan.pages dim = 1 complete
-#pragma HLS ARRAY_PARTITION variable = plan.decompress dim = 1 complete
-#pragma HLS ARRAY_PARTITION variable = plan.decode dim = 1 complete
-#pragma HLS ARRAY_PARTITION variable = plan.look_up dim = 1 complete
-  // An iteration reads the tables of all operands.
-#pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
-#pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete
-  key_memory key_bits;
-#pragma HLS BIND_STORAGE variable = key_bits.word type = ram_2p impl = uram
-#pragma HLS ARRAY_PARTITION variable = key_bits.word dim = 1 complete
-  copy_command(command, words);
-  uint32_t status = load_command(words, plan);
-  if (status == STATUS_OK && !load_key_bits(command, plan.keys, key_bits)) {
-    status = STATUS_MALFORMED;
-  }
-  if (status != STATUS_OK) {
-    report own = empty_report();
-    own.status = status;
-    refuse(make_header(plan.write, own), output);
-  } else {
-    run_pipeline(plan, key_bits, input, output, scratch, cancel);
-  }
 }
 
 }  // namespace nearscan

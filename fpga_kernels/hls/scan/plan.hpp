@@ -6,15 +6,19 @@
 
 namespace nearscan {
 
-/// A chunk for the stage that fetches.
-struct fetch_lane {
+/// Bytes of device memory that are fetched: a chunk or a part of one.
+struct byte_range {
   uint64_t begin;
   uint64_t end;
 };
 
+/// The plan of fetching: for each of some streams the ranges that go through it, one after the
+/// other.
+template <int Streams, int Ranges>
 struct fetch_plan {
-  fetch_lane lane[LANES];
-  uint32_t lane_count;
+  byte_range range[Streams][Ranges];
+  uint32_t range_count[Streams];
+  uint32_t stream_count;
   uint64_t steps_max;
 };
 
@@ -51,12 +55,20 @@ struct lane_tests {
   pattern_plan patterns;
 };
 
-/// The plan of finding the pages of one column.
+/// The tests of a lane that has none.
+struct no_tests {
+  static constexpr uint16_t test_count = 0;
+};
+
+/// The plan of finding the pages of one column, or its dictionary page. Where they begin counts the
+/// pages and the bytes of the chunk in front of them.
 struct page_plan {
   uint32_t column;
   bool active;
   bool nullable;
   uint16_t encodings;
+  uint32_t pages_before;
+  uint64_t bytes_before;
 };
 
 /// The plan of decompressing them.
@@ -64,12 +76,11 @@ struct decompress_plan {
   uint32_t column;
   bool active;
   uint8_t codec;
+  uint32_t pages_before;
 };
 
-/// The plan of decoding them.
-struct decode_plan {
-  uint32_t column;
-  bool active;
+/// How the stored values of a column stand for numbers.
+struct reading_plan {
   uint8_t physical_type;
   /// The conversion of stored values to numbers, and bits that these must fit in, 0 for any.
   uint8_t read_as;
@@ -78,20 +89,37 @@ struct decode_plan {
   bool plainly;
   /// Bits of a stored value, 0 where its length stands before each.
   uint8_t stored_bits;
+};
+
+/// The plan of decoding them.
+struct decode_plan {
+  uint32_t column;
+  bool active;
+  reading_plan reading;
   bool nullable;
   bool needs_codes;
   bool needs_bytes;
   /// References to the strings of a small dictionary name their entries.
   bool names_entries;
-  /// Whether its dictionary may have more entries than fit on chip, and whether the entry store is
-  /// this lane's.
+  /// Whether its dictionary may have more entries than fit on chip.
   bool may_be_far;
-  bool has_store;
+  /// Whether a loader has its dictionary page, and which.
+  bool is_loaded;
+  uint8_t loader;
+  uint32_t pages_before;
   uint64_t rows;
   uint64_t scratch_begin;
   uint64_t scratch_end;
   uint64_t steps_max;
-  lane_tests tests;
+};
+
+/// The plan of a lane with its tests: lane_tests, or no_tests.
+template <typename Tests>
+struct column_plan : decode_plan {
+  const Tests& tests;
+
+  column_plan(const decode_plan& plan, const Tests& of_column)
+      : decode_plan(plan), tests(of_column) {}
 };
 
 struct step {
@@ -158,16 +186,65 @@ struct look_up_plan {
   bool has_store;
 };
 
-/// The plan of the entry store: its lane.
+/// The plan of filling the entry store: the loader that does.
+struct store_fill_plan {
+  bool active;
+  uint8_t loader;
+};
+
+/// The plan of looking up in it: its lane.
 struct store_plan {
   bool active;
   uint8_t lane;
 };
 
-/// The plan of reading scratch: lanes, and how many of them are looked up.
+/// The plan of reading scratch: lanes, how many of them are looked up, and, a bit each, those whose
+/// entries a loader has written: numbers without tests.
 struct memory_plan {
   uint32_t lane_count;
   uint32_t look_up_count;
+  uint32_t loaded;
+};
+
+/// The plan of loading the dictionary of a column of numbers.
+struct dictionary_plan {
+  uint32_t column;
+  reading_plan reading;
+  bool may_be_far;
+  bool needs_codes;
+  bool has_store;
+  uint64_t scratch_begin;
+  uint64_t scratch_end;
+  uint64_t steps_max;
+};
+
+/// The plan of a loader, a process each: the dictionaries that go through it, one after the other.
+struct loader_plan {
+  uint32_t count;
+  page_plan pages[LANES];
+};
+/// Whether their pages are those of raw Snappy, if they are compressed.
+struct loader_codec_plan {
+  uint32_t count;
+  bool is_snappy[LANES];
+};
+struct loader_run_plan {
+  uint32_t count;
+};
+struct loader_take_plan {
+  uint32_t count;
+  decompress_plan decompress[LANES];
+};
+struct loader_entry_plan {
+  uint32_t count;
+  dictionary_plan dictionary[LANES];
+};
+
+/// The plan of a lane's entries on chip: where they come from.
+struct entry_plan {
+  bool active;
+  bool is_loaded;
+  uint8_t loader;
 };
 
 /// Whether lane `lane` is one of some, which have a bit each.
@@ -271,17 +348,28 @@ struct write_plan {
   uint64_t rows_max;
   /// Words of key filters that were loaded.
   uint64_t key_words;
+  /// Why there is nothing to do, if the command was refused.
+  uint32_t refused;
   /// Whether the entry store reports.
   bool has_store;
 };
 
 struct scan_plan {
   uint32_t lane_count;
-  fetch_plan fetch;
+  fetch_plan<LANES, 1> fetch;
   page_plan pages[LANES];
   decompress_plan decompress[LANES];
   decode_plan decode[LANES];
+  lane_tests tests[TEST_LANES];
+  fetch_plan<LOADERS, LANES> fetch_dictionaries;
+  loader_plan loaders[LOADERS];
+  loader_codec_plan loader_codecs[LOADERS];
+  loader_run_plan loader_runs[LOADERS];
+  loader_take_plan loader_takes[LOADERS];
+  loader_entry_plan loader_entries[LOADERS];
+  entry_plan entries[LANES];
   look_up_plan look_up[LANES];
+  store_fill_plan store_fill;
   store_plan store;
   memory_plan memory;
   gather_plan gather;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage that reads scratch and the cancel word.
+// The stage that reads scratch.
 //
 // A port of device memory belongs to one stage: others ask it through streams. Lanes look up the
 // entries of dictionaries that do not fit on chip, and read back pages that are split into streams;
@@ -20,11 +20,6 @@ namespace nearscan {
 
 /// Requests in flight, as many as the port keeps.
 static constexpr uint32_t READS_MAX = 16;
-/// Iterations between two looks at the cancel word, which are no part of the pipeline.
-static constexpr uint32_t CANCEL_ITERATIONS = 4096;
-/// Words of a slot of a dictionary in device memory.
-static constexpr uint32_t SLOT_WORDS = DICTIONARY_SLOT_BYTES / 8;
-static_assert(SLOT_WORDS == 2, "a value and its tests");
 
 /// Who asks for words: the lanes, and the stages behind them.
 static constexpr uint32_t READ_FOR_STATES = LANES;
@@ -85,18 +80,20 @@ FIRST_WITH_TOKEN:
 }
 
 /// Asks for an entry of a lane, if one wants any. True when a token was taken.
-inline bool ask_for_entry(slot_stream slots[LANES], uint32_t lane_count, uint32_t turn,
+inline bool ask_for_entry(slot_stream slots[LANES], const memory_plan& plan, uint32_t turn,
                           reads_in_flight& reads, word_port& scratch, uint32_t& open_count,
                           memory_report& own) {
-  const uint32_t lane = first_with_token(slots, lane_count, turn);
-  if (lane == lane_count) return false;
+  const uint32_t lane = first_with_token(slots, plan.lane_count, turn);
+  if (lane == plan.lane_count) return false;
   const slot_token slot = slots[lane].read();
   if (slot.last) {
     open_count--;
     return true;
   }
-  scratch.read_request(slot.at, SLOT_WORDS);
-  reads.push(read_in_flight{static_cast<uint8_t>(lane), true, SLOT_WORDS, 0, true});
+  const uint32_t count = is_among(plan.loaded, lane) ? NUMBER_SLOT_WORDS : TESTED_SLOT_WORDS;
+  scratch.read_request(slot.at, count);
+  reads.push(
+      read_in_flight{static_cast<uint8_t>(lane), true, static_cast<uint8_t>(count), 0, true});
   own.requests++;
   own.entries++;
   return true;
@@ -160,13 +157,15 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
   oldest.left--;
   const bool is_whole = oldest.left == 0;
   if (oldest.is_entry) {
-    // The value, then the outcomes of the tests.
-    if (!is_whole) {
+    // The value, then the outcomes of the tests, if there are any.
+    if (oldest.at == 0) {
       answers.entry.value = static_cast<int64_t>(word);
+      answers.entry.tests = 0;
     } else {
       answers.entry.tests = static_cast<uint16_t>(word);
-      entries[oldest.reader].write(answers.entry);
     }
+    oldest.at++;
+    if (is_whole) entries[oldest.reader].write(answers.entry);
   } else {
     answers.words.word[oldest.at] = word;
     oldest.at++;
@@ -190,8 +189,7 @@ inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
                         entry_stream entries[LANES], scratch_stream requests[LANES],
                         string_stream found[LANES], scratch_stream& state_requests,
                         string_stream& states, scratch_stream& string_requests,
-                        string_stream& strings, stop_stream& stop, word_port& scratch,
-                        const volatile uint32_t* cancel, memory_report_stream& reports) {
+                        string_stream& strings, word_port& scratch, memory_report_stream& reports) {
   reads_in_flight reads;
 #pragma HLS ARRAY_PARTITION variable = reads.of complete
   words_asked asked = words_asked();
@@ -199,43 +197,33 @@ inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
   memory_report own = memory_report();
   // Each lane's reader of words, two stages, and who looks entries up.
   uint32_t open_count = plan.lane_count + 2 + plan.look_up_count;
-  bool stopped = false;
   uint32_t turn = 0;
   bool more = true;
-LOOKS_AT_CANCEL_WORD:
+READS:
   while (more) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 65536
-    if (!stopped && *cancel != 0) {
-      stop.write(true);
-      stopped = true;
-    }
-  READS:
-    for (uint32_t iteration = 0; iteration < CANCEL_ITERATIONS && more; iteration++) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4096
-      bool moved = false;
-      if (reads.count < READS_MAX) {
-        if (asked.rows != 0) {
-          ask_for_words(asked, reads, scratch, own);
-          if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
-          moved = true;
-        } else {
-          moved = ask_for_entry(slots, plan.lane_count, turn, reads, scratch, open_count, own) ||
-                  take_words_asked(requests, plan.lane_count, turn, state_requests, string_requests,
-                                   asked, open_count);
-        }
-      }
-      turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
-      if (reads.count > 0 && (!moved || reads.count == READS_MAX)) {
-        take_word(reads, scratch, answers, entries, found, states, strings);
-        own.iterations++;
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    bool moved = false;
+    if (reads.count < READS_MAX) {
+      if (asked.rows != 0) {
+        ask_for_words(asked, reads, scratch, own);
+        if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
         moved = true;
+      } else {
+        moved = ask_for_entry(slots, plan, turn, reads, scratch, open_count, own) ||
+                take_words_asked(requests, plan.lane_count, turn, state_requests, string_requests,
+                                 asked, open_count);
       }
-      if (!moved) NS_IDLE();
-      more = open_count > 0 || reads.count > 0 || asked.rows != 0;
     }
+    turn = turn + 1 < plan.lane_count ? turn + 1 : 0;
+    if (reads.count > 0 && (!moved || reads.count == READS_MAX)) {
+      take_word(reads, scratch, answers, entries, found, states, strings);
+      own.iterations++;
+      moved = true;
+    }
+    if (!moved) NS_IDLE();
+    more = open_count > 0 || reads.count > 0 || asked.rows != 0;
   }
-  if (!stopped) stop.write(false);
   reports.write(own);
 }
 

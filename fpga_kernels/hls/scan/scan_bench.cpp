@@ -143,8 +143,8 @@ bool measure(const char* name, const scan_model& model, uint64_t repeats) {
   std::printf("  iterations per word: decode %.2f, filter %.2f, project %.2f, aggregate %.2f\n",
               header.decode_iterations_lane_max / words, header.filter_iterations / words,
               header.project_iterations / words, header.aggregate_iterations / words);
-  std::printf("  iterations before the first word: dictionary %u\n",
-              header.dictionary_iterations_lane_max);
+  std::printf("  iterations before the first word: loaders %u, dictionary %u\n",
+              header.loader_iterations_max, header.dictionary_iterations_lane_max);
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "tb_shapes.hpp"
 #include "tb_storage.hpp"
 #include "tb_iterations.hpp"
+#include "tb_loaders.hpp"
 
 namespace {
 
@@ -34,6 +35,7 @@ void run_everything(tally& all) {
   grouped(all);
   strings(all);
   dictionary_sizes(all);
+  dictionary_ends(all);
   compact(all);
   storage(all);
   stored_otherwise(all);
@@ -44,6 +46,7 @@ void run_everything(tally& all) {
   arithmetic(all);
   shapes(all);
   iterations(all);
+  loaders(all);
   refused(all);
   const tally before = all;
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);

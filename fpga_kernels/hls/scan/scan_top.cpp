@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan kernel as the hardware sees it: its ports, and nothing else.
 //
-// One argument list for ever: command, input, output, scratch, cancel word. Two bundles a unit:
-// `media` reads the chunks and writes the result, in lines; `memory` does everything else. Either
-// way of either has one stage. Seven units use fourteen of the bank's fifteen ports. The command is
-// read before the stages start.
+// Two bundles a unit: `media` reads the chunks and writes the result, in lines; `memory` does
+// everything else. Seven units use fourteen of the bank's fifteen ports. An argument belongs to one
+// process. Arguments that several processes use in the same direction have channels of their bundle
+// (UG1399, "M_AXI Channels"): so `dictionaries` is the input again, and `entries` is scratch again.
+//
+// The kernel is told of a next command as soon as its first process can take one
+// (`ap_ctrl_chain`). Commands overlap, and end in their order.
+//
+// A port keeps 16 requests in flight each way, the tool's default.
 //
 // Assumed of the tool: that ports of different widths may share a bundle, as `cancel` does.
 #include "pipeline.hpp"
 
 extern "C" void ns_scan(const uint64_t* command, nearscan::line_port input,
                         nearscan::line_port output, nearscan::word_port scratch,
-                        const volatile uint32_t* cancel) {
-#pragma HLS INTERFACE mode = m_axi port = input bundle = media num_read_outstanding = 16
-#pragma HLS INTERFACE mode = m_axi port = output bundle = media num_write_outstanding = 16
-#pragma HLS INTERFACE mode = m_axi port = command bundle = memory offset = slave
-#pragma HLS INTERFACE mode = m_axi port = scratch bundle = memory offset = slave
-#pragma HLS INTERFACE mode = m_axi port = cancel bundle = memory offset = slave
+                        const volatile uint32_t* cancel, nearscan::line_port dictionaries,
+                        nearscan::word_port entries) {
+#pragma HLS INTERFACE mode = m_axi port = input bundle = media channel = 0
+#pragma HLS INTERFACE mode = m_axi port = dictionaries bundle = media channel = 1
+#pragma HLS INTERFACE mode = m_axi port = output bundle = media channel = 0
+#pragma HLS INTERFACE mode = m_axi port = command bundle = memory offset = slave channel = 0
+#pragma HLS INTERFACE mode = m_axi port = scratch bundle = memory offset = slave channel = 1
+#pragma HLS INTERFACE mode = m_axi port = cancel bundle = memory offset = slave channel = 2
+#pragma HLS INTERFACE mode = m_axi port = entries bundle = memory offset = slave channel = 3
 #pragma HLS INTERFACE mode = s_axilite port = return
-  nearscan::run_scan(command, input, output, scratch, cancel);
+#pragma HLS INTERFACE mode = ap_ctrl_chain port = return
+  nearscan::run_scan(command, input, output, scratch, dictionaries, entries, cancel);
 }

@@ -119,11 +119,11 @@ struct split_reader {
 };
 
 /// Puts the streams of a page into scratch: all of its `bytes` that are left.
+template <typename Plan>
 inline uint32_t store_streams(byte_stream& payload, memory_lane& memory, bit_reader& bits,
-                              const decode_plan& plan, const scratch_cursor& scratch,
-                              uint64_t bytes, write_buffer& buffer, uint64_t& steps,
-                              split_reader& split) {
-  split.streams = plan.stored_bits / 8u;
+                              const Plan& plan, const scratch_cursor& scratch, uint64_t bytes,
+                              write_buffer& buffer, uint64_t& steps, split_reader& split) {
+  split.streams = plan.reading.stored_bits / 8u;
   split.values = static_cast<uint32_t>(bytes / split.streams);
   if (static_cast<uint64_t>(split.values) * split.streams != bytes) return STATUS_CORRUPT;
   split.base = scratch.at / 8;

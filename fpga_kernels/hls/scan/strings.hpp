@@ -192,11 +192,46 @@ BYTES:
   return !bits.overrun;
 }
 
+/// Reads the bytes of a string of a column with tests, and gives their outcomes. False when the
+/// page ends before.
+inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& bits,
+                        uint64_t length, const lane_tests& tests, write_buffer& buffer,
+                        string_sink& sink, uint64_t& steps, uint64_t& iterations,
+                        tested_value& read) {
+  const pattern_plan& patterns = tests.patterns;
+  uint32_t matched = 0;
+  if (patterns.count == 0) {
+    if (!read_words(payload, memory, bits, length, buffer, sink)) return false;
+  } else {
+    pattern_run run;
+    run.start();
+    if (!match_bytes(payload, memory, bits, length, patterns, buffer, sink, run)) return false;
+    matched = run.outcomes(patterns);
+  }
+  const uint64_t taken = patterns.count == 0 ? (length + 7) / 8 : length;
+  steps += taken;
+  iterations += taken;
+  read.outcomes = static_cast<uint16_t>(run_tests(sink.prefix, tests, iterations) | matched);
+  return true;
+}
+
+/// The same for a column without tests.
+inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& bits,
+                        uint64_t length, const no_tests& /*tests*/, write_buffer& buffer,
+                        string_sink& sink, uint64_t& steps, uint64_t& iterations,
+                        tested_value& read) {
+  read.outcomes = 0;
+  if (!read_words(payload, memory, bits, length, buffer, sink)) return false;
+  steps += (length + 7) / 8;
+  iterations += (length + 7) / 8;
+  return true;
+}
+
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
+template <typename Plan>
 inline uint32_t read_string(byte_stream& payload, memory_lane& memory, bit_reader& bits,
-                            const decode_plan& plan, write_buffer& buffer, scratch_cursor& scratch,
+                            const Plan& plan, write_buffer& buffer, scratch_cursor& scratch,
                             uint64_t& steps, uint64_t& iterations, tested_value& read) {
-  const pattern_plan& patterns = plan.tests.patterns;
   string_sink sink;
   const uint64_t length = bits.take(payload, 32);
   if (bits.overrun) return STATUS_CORRUPT;
@@ -213,22 +248,11 @@ CLEAR:
   }
   sink.is_shown = plan.needs_bytes;
   sink.first_word = where / 8;
-  uint32_t matched = 0;
-  bool whole;
-  if (patterns.count == 0) {
-    whole = read_words(payload, memory, bits, length, buffer, sink);
-  } else {
-    pattern_run run;
-    run.start();
-    whole = match_bytes(payload, memory, bits, length, patterns, buffer, sink, run);
-    matched = run.outcomes(patterns);
+  if (!read_tested(payload, memory, bits, length, plan.tests, buffer, sink, steps, iterations,
+                   read)) {
+    return STATUS_CORRUPT;
   }
-  if (!whole) return STATUS_CORRUPT;
-  const uint64_t taken = patterns.count == 0 ? (length + 7) / 8 : length;
-  steps += taken;
-  iterations += taken;
   read.value = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);
-  read.outcomes = static_cast<uint16_t>(run_tests(sink.prefix, plan.tests, iterations) | matched);
   return STATUS_OK;
 }
 

@@ -23,8 +23,8 @@ column_model number_column(uint64_t rows, uint64_t null_every, Value value,
 
 template <typename Value>
 column_model text_column(uint64_t rows, uint64_t null_every, Value value) {
-  column_model column = number_column(
-      rows, null_every, [](uint64_t) { return 0; }, PHYSICAL_BYTE_ARRAY);
+  column_model column =
+      number_column(rows, null_every, [](uint64_t) { return 0; }, PHYSICAL_BYTE_ARRAY);
   for (uint64_t row = 0; row < rows; row++) {
     if (!column.cells[row].null) column.cells[row].text = value(row);
   }
@@ -146,16 +146,38 @@ inline void strings(tally& all) {
 inline void dictionary_sizes(tally& all) {
   scan_model model;
   model.rows = 5000;
-  model.columns = {number_column(5000, 0, [](uint64_t row) { return static_cast<int64_t>(row); })};
+  model.columns = {text_column(5000, 0, [](uint64_t row) { return std::to_string(row); })};
   model.columns[0].style.values = layout::dictionary;
   model.columns[0].style.codec = CODEC_UNCOMPRESSED;
-  model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
-  model.dictionary_bytes = 8 * DICTIONARY_ENTRIES_ON_CHIP + 1;
+  model.slots = {make_slot(FUNCTION_COUNT, column_at(0))};
+  model.dictionary_bytes = 4 * DICTIONARY_ENTRIES_ON_CHIP + 1;
   run_model(all, "dictionary that may be large", model);
   model.dictionary_bytes--;
   run_model(all, "dictionary that should be small", model, {STATUS_DICTIONARY_SIZE});
   model.columns[0].style.codec = CODEC_SNAPPY;
   run_model(all, "dictionary that is small before Snappy", model);
+}
+
+/// A dictionary of numbers that does not end where the command says: a loader finds its page cut
+/// short, or more than one.
+inline void dictionary_ends(tally& all) {
+  scan_model model;
+  model.rows = 5000;
+  model.columns = {number_column(5000, 0, [](uint64_t row) { return static_cast<int64_t>(row); })};
+  model.columns[0].style.values = layout::dictionary;
+  model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
+  const written_chunk chunk = write_chunk(model.columns[0]);
+  const uint32_t end = static_cast<uint32_t>(chunk.dictionary_bytes);
+  model.dictionary_bytes = end;
+  run_model(all, "dictionary that ends where it should", model);
+  const uint32_t bytes = static_cast<uint32_t>(chunk.bytes.size());
+  for (const uint32_t wrong : {1u, end / 2, end - 1, end + 1, bytes - 1}) {
+    model.dictionary_bytes = wrong;
+    run_model(all, "dictionary that ends elsewhere", model, {STATUS_CORRUPT});
+  }
+  // The chunk and nothing else: the lane loads it.
+  model.dictionary_bytes = bytes;
+  run_model(all, "dictionary that is the chunk", model);
 }
 
 /// Everything that a column can be stored as.

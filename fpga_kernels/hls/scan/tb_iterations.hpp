@@ -68,6 +68,9 @@ inline uint64_t dictionary_reads(const result_record& header) { return header.di
 inline uint64_t dictionary_iterations(const result_record& header) {
   return header.dictionary_iterations_lane_max;
 }
+inline uint64_t loader_iterations(const result_record& header) {
+  return header.loader_iterations_max;
+}
 
 /// A step over 16 words takes 8 iterations; over one word as many as it is deep.
 inline void iterations_of_programs(tally& all) {
@@ -156,22 +159,22 @@ inline void iterations_of_pages(tally& all) {
   // All entries are on chip: an entry per iteration. Two 4-byte entries are a token.
   model.columns = {make_iteration_column(1000, 1000, layout::dictionary, PHYSICAL_INT32)};
   model.rows = 1000;
-  check_iterations(all, "a dictionary", model, dictionary_iterations, 1000);
+  check_iterations(all, "a dictionary", model, loader_iterations, 1000);
   model.columns = {make_iteration_column(5000, 5000, layout::dictionary, PHYSICAL_INT32)};
   model.rows = 5000;
   // Of a count nobody looks at the entries: none is in the store.
-  check_iterations(all, "a large dictionary that is not looked up", model, dictionary_iterations,
-                   2 * 5000 - 4096);
+  check_iterations(all, "a large dictionary that is not looked up", model, loader_iterations, 5000);
   check_iterations(all, "no look-ups for a count", model, dictionary_reads, 0);
   model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
-  check_iterations(all, "a large dictionary in the store", model, dictionary_iterations, 5000);
+  check_iterations(all, "a large dictionary in the store", model, loader_iterations, 5000);
   check_iterations(all, "look-ups in the store", model, dictionary_reads, 0);
-  // From the first entry that needs more than 32 bits on all go to device memory, in two iterations
-  // each.
+  // From the first entry that needs more than 32 bits on all go to device memory. The page, which
+  // does not begin at a word, has a word for each entry.
   model.columns = {make_iteration_column(5000, 5000, layout::dictionary)};
   model.columns[0].cells[4500].number = static_cast<int64_t>(1) << 31;
-  check_iterations(all, "a large dictionary beside the store", model, dictionary_iterations,
-                   4500 + 2 * (5000 - 4500));
+  const uint64_t header_bytes = write_chunk(model.columns[0]).dictionary_bytes - 8 * 5000;
+  check_iterations(all, "a large dictionary beside the store", model, loader_iterations,
+                   header_bytes + 5000 + 1);
   check_iterations(all, "look-ups beside the store", model, dictionary_reads, 5000 - 4500);
 }
 
@@ -187,6 +190,7 @@ inline uint64_t memory_write_iterations(const result_record& header) {
 }
 inline uint64_t memory_writes(const result_record& header) { return header.memory_writes; }
 inline uint64_t dictionary_words(const result_record& header) { return header.dictionary_words; }
+inline uint64_t loader_words(const result_record& header) { return header.loader_words; }
 
 /// A byte of a page header per iteration, then a word of the page or what a word of a line has of
 /// it: a page that does not begin at a word has one part more.
@@ -206,12 +210,45 @@ inline void iterations_of_headers(tally& all) {
   model.rows = 1000;
   const uint64_t dictionary_header = write_chunk(model.columns[0]).dictionary_bytes - 8 * 1000;
   model.columns[0].style.seed = 16 - (11 + dictionary_header) % 8;
-  check_iterations(all, "a dictionary page", model, dictionary_iterations,
-                   dictionary_header + 1000);
+  model.dictionary_bytes = static_cast<uint32_t>(dictionary_header + 8 * 1000);
+  check_iterations(all, "a dictionary page", model, loader_iterations, dictionary_header + 1000);
+  check_iterations(all, "a dictionary page of a loader", model, dictionary_iterations, 0);
 }
 
-/// Two rows are looked up in the store per iteration, for each word of rows. A slot of scratch is
-/// two words, of an iteration each.
+/// A loader has its dictionaries one after the other, an entry per iteration. Dictionaries of
+/// strings, and those of which the command does not say where they end, are their lanes' own.
+inline void iterations_of_loaders(tally& all) {
+  scan_model model = make_iteration_model(1000);
+  check_iterations(all, "no loader", model, loader_iterations, 0);
+  model.columns.clear();
+  for (const uint64_t distinct : {1000u, 600u, 500u}) {
+    model.columns.push_back(
+        make_iteration_column(1000, distinct, layout::dictionary, PHYSICAL_INT32));
+  }
+  check_iterations(all, "the loader of two dictionaries", model, loader_iterations, 600 + 500);
+  check_iterations(all, "no lane's own dictionary", model, dictionary_iterations, 0);
+  // The command says of even seeds nothing.
+  model.columns[0].style.seed = 2;
+  check_iterations(all, "the larger of two dictionaries", model, loader_iterations, 600);
+  check_iterations(all, "a lane's own dictionary", model, dictionary_iterations, 1000);
+  // Entries of more than 64 bits are taken by halves.
+  model.columns = {
+      make_iteration_column(1000, 1000, layout::dictionary, PHYSICAL_FIXED_LEN_BYTE_ARRAY)};
+  model.columns[0].read_as = READ_AS_BIG_ENDIAN;
+  model.columns[0].length = 9;
+  check_iterations(all, "wide entries", model, loader_iterations, 2 * 1000);
+  model.columns = {make_iteration_column(1000, 2, layout::dictionary, PHYSICAL_BYTE_ARRAY)};
+  for (uint64_t row = 0; row < 1000; row++) {
+    model.columns[0].cells[row].text = row % 2 == 0 ? "AIR" : "MAIL";
+  }
+  model.slots = {make_slot(FUNCTION_MIN, column_at(0), WIDTH_BYTES)};
+  check_iterations(all, "strings", model, loader_iterations, 0);
+  check_iterations(all, "words of strings", model, dictionary_words, 2);
+  check_iterations(all, "no words of loaders", model, loader_words, 0);
+}
+
+/// Two rows are looked up in the store per iteration, for each word of rows. A slot of scratch that
+/// a loader has written is a word, of an iteration.
 inline void iterations_of_memory(tally& all) {
   scan_model model = make_iteration_model();
   check_iterations(all, "no scratch read", model, memory_read_iterations, 0);
@@ -224,7 +261,7 @@ inline void iterations_of_memory(tally& all) {
   check_iterations(all, "no scratch read beside the store", model, memory_reads, 0);
   // The word of entry 4500 needs both.
   model.columns[0].cells[4500].number = static_cast<int64_t>(1) << 31;
-  check_iterations(all, "scratch beside the store", model, memory_read_iterations, 500 * 2);
+  check_iterations(all, "scratch beside the store", model, memory_read_iterations, 500);
   check_iterations(all, "requests to read scratch", model, memory_reads, 500);
   // Only kept rows are looked up behind the filter.
   model.columns.push_back(make_iteration_column(5000, 5000, layout::plain));
@@ -233,10 +270,11 @@ inline void iterations_of_memory(tally& all) {
   check_iterations(all, "look-ups behind the filter", model, dictionary_reads, 250);
   model.predicate = {make_step(OP_LESS, column_at(0), literal_at(0))};
   check_iterations(all, "look-ups before the filter", model, dictionary_reads, 500);
-  // An entry is two words, and four entries a request.
-  check_iterations(all, "entries written", model, memory_write_iterations, 500 * 2);
-  check_iterations(all, "requests to write entries", model, memory_writes, 500 / 4);
-  check_iterations(all, "words of a dictionary", model, dictionary_words, 500 * 2);
+  // 64 entries a request.
+  check_iterations(all, "entries written", model, memory_write_iterations, 500);
+  check_iterations(all, "requests to write entries", model, memory_writes, (500 + 63) / 64);
+  check_iterations(all, "words of a dictionary", model, loader_words, 500);
+  check_iterations(all, "no words of lanes", model, dictionary_words, 0);
 }
 
 /// Two rows are looked up per iteration, beside the steps of the predicate.
@@ -307,6 +345,7 @@ inline void iterations(tally& all) {
   iterations_of_groups(all);
   iterations_of_pages(all);
   iterations_of_headers(all);
+  iterations_of_loaders(all);
   iterations_of_memory(all);
 }
 

@@ -176,7 +176,7 @@ struct random_maker {
 
   void tests() {
     for (uint16_t i = 0; i < model.columns.size(); i++) {
-      if (!is_text(i)) continue;
+      if (!is_text(i) || i >= TEST_COLUMNS_MAX) continue;
       const uint64_t count = random.below(4);
       for (uint64_t made = 0; made < count; made++) {
         test_model test = {i, static_cast<uint16_t>(random.between(TEST_IN, TEST_LIKE)), {}};

@@ -26,6 +26,7 @@ struct refusals {
   }
 
   void expect(const std::string& name, const scan_model& model, uint32_t status) {
+    while (chunks.size() < model.columns.size()) chunks.push_back(chunks[1]);
     uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
     run_damaged(all, name, bind_model(model, chunks), model, depth_mode::roomy, statuses);
     if (statuses[status] != 1) all.fail(name, "is not refused as it should be");
@@ -242,6 +243,12 @@ struct refusals {
     expect("a pattern of 129 bytes", wrong, STATUS_MALFORMED);
     wrong.tests = {{1, TEST_LIKE + 1, {"a"}}};
     expect("a test that is not there", wrong, STATUS_UNSUPPORTED);
+    scan_model wide = good;
+    while (wide.columns.size() <= TEST_COLUMNS_MAX) wide.columns.push_back(good.columns[1]);
+    wide.tests = {{TEST_COLUMNS_MAX - 1, TEST_IN, {"a"}}};
+    expect("a test of the last column that may have one", wide, STATUS_OK);
+    wide.tests = {{TEST_COLUMNS_MAX, TEST_IN, {"a"}}};
+    expect("a test of a column behind those", wide, STATUS_UNSUPPORTED);
   }
 };
 

@@ -19,7 +19,12 @@ namespace nearscan {
 #define NS_LANES COLUMNS_MAX
 #endif
 static constexpr int LANES = NS_LANES;
+/// Lanes that have what string tests take: the first ones.
+static constexpr int TEST_LANES =
+    LANES < static_cast<int>(TEST_COLUMNS_MAX) ? LANES : static_cast<int>(TEST_COLUMNS_MAX);
 static_assert(LANES >= 1 && LANES <= static_cast<int>(COLUMNS_MAX), "lanes are columns");
+/// Loaders of dictionaries, which all lanes share.
+static constexpr int LOADERS = 2;
 static constexpr int ROWS = ROWS_PER_WORD;
 static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
 
@@ -147,6 +152,11 @@ static constexpr uint8_t SCRATCH_FIRST_WORDS = 3;
 static constexpr int WORDS_DUE = 16;
 static constexpr int ENTRIES_DUE = 64;
 
+/// Words of a slot in device memory: a number, or a value and the outcomes of its tests.
+static constexpr uint32_t NUMBER_SLOT_WORDS = 1;
+static constexpr uint32_t TESTED_SLOT_WORDS = DICTIONARY_SLOT_BYTES / 8;
+static_assert(TESTED_SLOT_WORDS == 2, "a value and its tests");
+
 /// A dictionary entry in device memory that is asked for, by the address of its slot.
 struct slot_token {
   uint64_t at;
@@ -164,9 +174,31 @@ struct credit_token {
   uint8_t count;
 };
 
-/// Entries of 32 bits in the store: 16 URAMs of two ports. Two look-ups per iteration are as many
+/// Entries of 32 bits in the store: 15 URAMs of two ports. Two look-ups per iteration are as many
 /// as a dictionary on chip gives.
-static constexpr uint32_t STORE_ENTRIES = 131072;
+static constexpr uint32_t STORE_ENTRIES = 122880;
+static constexpr uint32_t STORE_PLACE_BITS = 17;
+static_assert(STORE_ENTRIES <= 1u << STORE_PLACE_BITS, "a place has so many bits");
+
+/// An entry of a dictionary on its way to the memory on chip: the next one, or no more.
+struct chip_token {
+  int64_t value;
+  uint16_t tests;
+  bool last;
+};
+
+/// Entries on chip of a dictionary.
+struct chip_entry {
+  int64_t value;
+  uint16_t tests;
+};
+
+/// Slots of device memory that are written: `count` words from `at` on. The last token has none.
+struct slot_run {
+  uint64_t at;
+  uint32_t count;
+  bool last;
+};
 
 /// Entries that are put into the store, `count` of them from place `at` on.
 struct store_token {
@@ -252,11 +284,14 @@ struct report {
   uint64_t values_decoded;
   uint64_t decode_steps_lane_max;
   uint64_t decode_iterations;
-  /// Iterations of the dictionary page: of whoever has most to do with it.
+  /// Iterations of the dictionary page, unless a loader has it: of whoever has most to do with it.
   uint64_t dictionary_iterations;
+  /// Those of the loader, with the pages that it had before.
+  uint64_t loader_iterations;
   uint64_t dictionary_entries;
-  /// Words of scratch that dictionaries took.
+  /// Words of scratch that dictionaries took, of lanes and of loaders.
   uint64_t dictionary_words;
+  uint64_t loader_words;
   uint64_t rows_in;
   uint64_t rows_kept;
   uint64_t rows_projected;
@@ -265,6 +300,15 @@ struct report {
   uint64_t filter_iterations;
   uint64_t project_iterations;
   uint64_t aggregate_iterations;
+};
+
+/// A dictionary that was loaded, or why it was not, with the work for it: iterations are those of
+/// its loader so far.
+struct dictionary_token {
+  uint32_t entries;
+  uint32_t stored_end;
+  uint64_t slots;
+  report own;
 };
 
 /// The work of a stage that reads or writes scratch, or the store.
@@ -323,8 +367,10 @@ inline void merge_lane(report& all, const report& lane) {
   all.decode_steps_lane_max = max_u64(all.decode_steps_lane_max, lane.decode_steps_lane_max);
   all.decode_iterations = max_u64(all.decode_iterations, lane.decode_iterations);
   all.dictionary_iterations = max_u64(all.dictionary_iterations, lane.dictionary_iterations);
+  all.loader_iterations = max_u64(all.loader_iterations, lane.loader_iterations);
   all.dictionary_entries += lane.dictionary_entries;
   all.dictionary_words += lane.dictionary_words;
+  all.loader_words += lane.loader_words;
 }
 
 // Depths, in tokens. A burst of the input is 16 lines. While entries are on their way from device
@@ -338,6 +384,8 @@ static constexpr int SCRATCH_DEPTH = 16;
 static constexpr int KEEP_DEPTH = 32;
 static constexpr int NUMBER_DEPTH = 8;
 static constexpr int REPORT_DEPTH = 1;
+/// Words of a burst that writes slots.
+static constexpr int SLOT_BURST_WORDS = 64;
 
 typedef hls::stream<line_token, LINE_DEPTH> line_stream;
 typedef hls::stream<page_token, PAGE_DEPTH> page_stream;
@@ -348,6 +396,7 @@ typedef hls::stream<key_mark, KEEP_DEPTH> key_mark_stream;
 typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
 typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
+typedef hls::stream<dictionary_token, 1> dictionary_stream;
 typedef hls::stream<memory_report, REPORT_DEPTH> memory_report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
 typedef hls::stream<words_token, WORDS_DUE> string_stream;
@@ -355,6 +404,16 @@ typedef hls::stream<slot_token, SCRATCH_DEPTH> slot_stream;
 typedef hls::stream<entry_token, ENTRIES_DUE> entry_stream;
 typedef hls::stream<credit_token, ENTRIES_DUE> credit_stream;
 typedef hls::stream<store_token, 2> store_stream;
+typedef hls::stream<chip_token, 2> chip_stream;
+typedef hls::stream<slot_run, 2> slot_run_stream;
+typedef hls::stream<uint64_t, SLOT_BURST_WORDS> slot_word_stream;
+/// That all words of a run are in memory.
+typedef hls::stream<bool, 1> slots_written_stream;
+/// Entries on chip and the store: those of a command are filled while the one before uses its own.
+typedef chip_entry chip_entries[DICTIONARY_ENTRIES_ON_CHIP];
+typedef int32_t store_entries[STORE_ENTRIES];
+typedef hls::stream_of_blocks<chip_entries, 2> chip_blocks;
+typedef hls::stream_of_blocks<store_entries, 2> store_blocks;
 typedef hls::stream<place_token, 4> place_stream;
 typedef hls::stream<stored_token, 4> stored_stream;
 /// How many requests to write have been answered since the last token.
@@ -362,7 +421,6 @@ typedef hls::stream<uint32_t, SCRATCH_DEPTH> written_stream;
 /// The dictionary of a key column, once, before its first values: how many entries, then each.
 typedef hls::stream<int64_t, 2> key_stream;
 /// Whether the command was cancelled, once.
-typedef hls::stream<bool, 1> stop_stream;
 
 }  // namespace nearscan
 

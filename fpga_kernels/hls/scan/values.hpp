@@ -19,14 +19,16 @@ struct open_page {
 };
 
 /// Whether values of a type can be encoded so.
-inline bool encoding_fits(const decode_plan& plan, uint8_t encoding) {
+template <typename Plan>
+inline bool encoding_fits(const Plan& plan, uint8_t encoding) {
   switch (encoding) {
     case ENCODING_RLE:
-      return plan.physical_type == PHYSICAL_BOOLEAN;
+      return plan.reading.physical_type == PHYSICAL_BOOLEAN;
     case ENCODING_DELTA_BINARY_PACKED:
-      return plan.physical_type == PHYSICAL_INT32 || plan.physical_type == PHYSICAL_INT64;
+      return plan.reading.physical_type == PHYSICAL_INT32 ||
+             plan.reading.physical_type == PHYSICAL_INT64;
     case ENCODING_BYTE_STREAM_SPLIT:
-      return plan.stored_bits >= 8;
+      return plan.reading.stored_bits >= 8;
     default:
       return true;
   }
@@ -42,8 +44,9 @@ inline uint32_t next_truth(byte_stream& payload, bit_reader& bits, hybrid_run& r
 }
 
 /// One value of a page without indexes that goes by itself: all but those of `next_numbers`.
+template <typename Plan>
 inline uint32_t read_value(byte_stream& payload, memory_lane& memory, lane_state& lane,
-                           const decode_plan& plan, open_page& open, tested_value& read) {
+                           const Plan& plan, open_page& open, tested_value& read) {
   stored_value stored = {0, 0};
   uint32_t status = STATUS_OK;
   switch (open.encoding) {
@@ -59,25 +62,28 @@ inline uint32_t read_value(byte_stream& payload, memory_lane& memory, lane_state
   }
   lane.iterations++;
   read.outcomes = 0;
-  return status != STATUS_OK ? status : to_number(plan, stored, read.value);
+  return status != STATUS_OK ? status : to_number(plan.reading, stored, read.value);
 }
 
 /// Whether a page holds numbers of 4 or 8 bytes, plain or as differences.
-inline bool has_numbers(const decode_plan& plan, uint8_t encoding) {
+template <typename Plan>
+inline bool has_numbers(const Plan& plan, uint8_t encoding) {
   if (encoding == ENCODING_DELTA_BINARY_PACKED) return true;
-  const bool in_words = plan.stored_bits == 32 || plan.stored_bits == 64;
+  const bool in_words = plan.reading.stored_bits == 32 || plan.reading.stored_bits == 64;
   return in_words && encoding == ENCODING_PLAIN;
 }
 
 /// The next `count` numbers of such a page, and the iterations that they take: 8 bytes of plain
 /// ones per iteration.
-inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+template <typename Plan>
+inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const Plan& plan,
                              const open_page& open, uint32_t count, uint64_t numbers[2 * ROWS],
                              uint32_t& iterations) {
   if (open.encoding == ENCODING_DELTA_BINARY_PACKED) {
-    return lane.delta.next(payload, lane.bits, plan.stored_bits, count, numbers, iterations);
+    return lane.delta.next(payload, lane.bits, plan.reading.stored_bits, count, numbers,
+                           iterations);
   }
-  if (plan.stored_bits == 32) {
+  if (plan.reading.stored_bits == 32) {
     lane.bits.take_numbers<2>(payload, 32, count, numbers);
     iterations = (count + 1) / 2;
   } else {
@@ -88,7 +94,8 @@ inline uint32_t next_numbers(byte_stream& payload, lane_state& lane, const decod
 }
 
 /// Reads the numbers of a part of a word: two rows per iteration, unless the page gives fewer.
-NS_APART uint32_t decode_numbers(byte_stream& payload, lane_state& lane, const decode_plan& plan,
+template <typename Plan>
+NS_APART uint32_t decode_numbers(byte_stream& payload, lane_state& lane, const Plan& plan,
                                  const open_page& open, const word_part& part) {
   value_token& word = lane.words.filling();
   uint64_t numbers[2 * ROWS];
@@ -103,8 +110,8 @@ PUT:
 #pragma HLS UNROLL factor = 2
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
     if (((part.valid >> i) & 1) == 0) continue;
-    const stored_value stored = {low_bits(numbers[next], plan.stored_bits), 0};
-    status = to_number(plan, stored, word.value.row[part.first + i]);
+    const stored_value stored = {low_bits(numbers[next], plan.reading.stored_bits), 0};
+    status = to_number(plan.reading, stored, word.value.row[part.first + i]);
     word.tests[part.first + i] = 0;
     next++;
   }
@@ -112,8 +119,9 @@ PUT:
 }
 
 /// Reads the values of a part of a word, which are no indexes.
+template <typename Plan>
 NS_APART uint32_t decode_values(byte_stream& payload, memory_lane& memory, lane_state& lane,
-                                const decode_plan& plan, open_page& open, const word_part& part) {
+                                const Plan& plan, open_page& open, const word_part& part) {
   if (has_numbers(plan, open.encoding)) return decode_numbers(payload, lane, plan, open, part);
   value_token& word = lane.words.filling();
 VALUES:

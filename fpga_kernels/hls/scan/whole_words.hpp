@@ -11,7 +11,8 @@
 namespace nearscan {
 
 /// The number of the next rows of a page that may be decoded so: a multiple of 8.
-inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint32_t left,
+template <typename Plan>
+inline uint32_t whole_rows(const lane_state& lane, const Plan& plan, uint32_t left,
                            const hybrid_run& level_run, const hybrid_run& run) {
   if (lane.words.begun()) return 0;
   uint32_t rows = run.left < left ? run.left : left;
@@ -25,10 +26,11 @@ inline uint32_t whole_rows(const lane_state& lane, const decode_plan& plan, uint
 }
 
 /// Decodes `rows` (a multiple of 8) rows.
+template <typename Plan>
 NS_APART uint32_t decode_whole_words(byte_stream& payload, memory_lane& memory,
                                      value_stream& values, lane_state& lane,
-                                     const decode_plan& plan, const hybrid_run& run, uint32_t width,
-                                     uint32_t rows) {
+                                     const chip_entries& chip, const Plan& plan,
+                                     const hybrid_run& run, uint32_t width, uint32_t rows) {
   // Of its own, so that a simulation keeps it in registers.
   bit_reader bits = lane.bits;
   const uint32_t on_chip = lane.dictionary.on_chip();
@@ -58,9 +60,9 @@ WHOLE_WORDS:
     if (bits.overrun) break;
     if (largest < on_chip) {
       word.far = 0;
-      look_up_whole(lane.dictionary, plan, indexes, word);
+      look_up_whole(chip, plan, indexes, word);
     } else {
-      known = look_up_far(lane.dictionary, plan, indexes, word);
+      known = look_up_far(lane.dictionary, chip, plan, indexes, word);
     }
     if (known) values.write(word);
   }

@@ -161,8 +161,8 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.pages = in_32_bits(own.pages);
   record.page_iterations_lane_max = in_32_bits(own.page_iterations);
   record.bytes_decompressed = own.bytes_decompressed;
-  record.snappy_tokens = own.snappy_tokens;
-  record.snappy_tokens_lane_max = own.decompress_iterations;
+  record.snappy_tokens = in_32_bits(own.snappy_tokens);
+  record.snappy_tokens_lane_max = in_32_bits(own.decompress_iterations);
   record.values_decoded = own.values_decoded;
   record.decode_steps_lane_max = own.decode_steps_lane_max;
   record.dictionary_entries = in_32_bits(own.dictionary_entries);
@@ -170,6 +170,8 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_projected = in_32_bits(own.rows_projected);
   record.rows_aggregated = in_32_bits(own.rows_aggregated);
   record.dictionary_words = in_32_bits(own.dictionary_words);
+  record.loader_iterations_max = in_32_bits(own.loader_iterations);
+  record.loader_words = in_32_bits(own.loader_words);
   record.decode_iterations_lane_max = in_32_bits(own.decode_iterations);
   record.dictionary_iterations_lane_max = in_32_bits(own.dictionary_iterations);
   record.key_words = in_32_bits(plan.key_words);
@@ -183,8 +185,8 @@ inline result_record make_header(const write_plan& plan, const report& own) {
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SLOTS],
                          report_stream& reports_in, scratch_stream& requests,
                          string_stream& strings, memory_report_stream& memory_read,
-                         memory_report_stream& memory_written, memory_report_stream& store_report,
-                         result_lines& out) {
+                         memory_report_stream& memory_written, memory_report_stream& slots_report,
+                         memory_report_stream& store_report, result_lines& out) {
   block_buffer block;
 #pragma HLS BIND_STORAGE variable = block.value type = ram_2p impl = bram
   column_facts facts[SLOTS];
@@ -232,6 +234,10 @@ WORDS:
     }
   }
   report own = reports_in.read();
+  if (plan.refused != STATUS_OK) {
+    own = empty_report();
+    own.status = plan.refused;
+  }
   if (own.status == STATUS_OK && room) {
     room = flush_block(plan, block, facts, codes, requests, strings, writer, out, counters);
   }
@@ -254,13 +260,14 @@ WORDS:
   requests.write(nothing);
   const memory_report read = memory_read.read();
   const memory_report wrote = memory_written.read();
+  const memory_report slots = slots_report.read();
   const memory_report stored = plan.has_store ? store_report.read() : memory_report();
   record.dictionary_reads = read.entries;
   record.memory_read_iterations = in_32_bits(max_u64(read.iterations, stored.iterations));
   record.memory_reads = in_32_bits(read.requests);
   record.memory_waits = in_32_bits(read.waits);
-  record.memory_write_iterations = in_32_bits(wrote.iterations);
-  record.memory_writes = in_32_bits(wrote.requests);
+  record.memory_write_iterations = in_32_bits(wrote.iterations + slots.iterations);
+  record.memory_writes = in_32_bits(wrote.requests + slots.requests);
   send_header(record, out);
 }
 

@@ -6,6 +6,7 @@
 
 #include "rle_pages.hpp"
 #include "scan/decode.hpp"
+#include "scan/loaders.hpp"
 
 namespace rtl {
 
@@ -92,9 +93,9 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   plan = nearscan::decode_plan();
   std::vector<uint64_t> memory(4 * dictionary.size() + 64);
   plan.active = true;
-  plan.physical_type = nearscan::PHYSICAL_INT64;
-  plan.plainly = true;
-  plan.stored_bits = 64;
+  plan.reading.physical_type = nearscan::PHYSICAL_INT64;
+  plan.reading.plainly = true;
+  plan.reading.stored_bits = 64;
   plan.may_be_far = true;
   plan.rows = what.values;
   plan.scratch_end = 8 * memory.size();
@@ -105,14 +106,20 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   nearscan::scratch_stream writes, requests;
   nearscan::written_stream written;
   nearscan::string_stream found;
-  nearscan::store_stream store;
+  nearscan::chip_stream chip, none_of_first, none_of_second;
+  nearscan::chip_blocks chips;
+  nearscan::dictionary_stream first_loaded, second_loaded;
+  nearscan::entry_plan entries = nearscan::entry_plan();
+  entries.active = true;
   nearscan::value_stream values;
   nearscan::key_stream keys;
   stage_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
   NS_STAGE(flow, nearscan::decode(plan, pages, payload, reports_in, writes, written, requests,
-                                  found, store, values, keys, reports_out));
+                                  found, chip, chips, first_loaded, second_loaded, values, keys,
+                                  reports_out));
+  NS_STAGE(flow, nearscan::fill_chip(entries, chip, none_of_first, none_of_second, chips));
   NS_STAGE(flow, stage::serve_writes(writes, written, memory));
   NS_STAGE(flow, stage::collect(values, reports_out, memory, answer));
   NS_RUN(flow);

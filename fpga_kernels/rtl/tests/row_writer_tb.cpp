@@ -222,7 +222,7 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   nearscan::scratch_stream requests;
   nearscan::result_lines out;
   nearscan::string_stream strings;
-  nearscan::memory_report_stream read, written, stored;
+  nearscan::memory_report_stream read, written, slots, stored;
   std::vector<uint64_t> memory;
   const auto send = [&] {
     for (const std::vector<column_word>& row : from.words) {
@@ -246,6 +246,7 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
     reports.write(nearscan::empty_report());
     read.write(nearscan::memory_report());
     written.write(nearscan::memory_report());
+    slots.write(nearscan::memory_report());
   };
   const auto take = [&] {
     while (true) {
@@ -262,7 +263,7 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   NS_REGION(flow);
   NS_STAGE(flow, send());
   NS_STAGE(flow, nearscan::write_result(plan, rows, numbers, reports, requests, strings, read,
-                                        written, stored, out));
+                                        written, slots, stored, out));
   NS_STAGE(flow, take());
   NS_RUN(flow);
   return memory;

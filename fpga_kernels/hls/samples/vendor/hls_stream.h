@@ -5,8 +5,11 @@
 
 namespace hls {
 
-template <typename T, int Depth = 2>
-class stream {
+template <typename T, int Depth = 0>
+class stream;
+
+template <typename T>
+class stream<T, 0> {
  public:
   bool empty() const;
   bool full() const;
@@ -14,5 +17,8 @@ class stream {
   void read(T& value);
   void write(const T& value);
 };
+
+template <typename T, int Depth>
+class stream : public stream<T, 0> {};
 
 }  // namespace hls
