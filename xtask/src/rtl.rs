@@ -70,6 +70,11 @@ impl Shop<'_> {
         command
     }
 
+    /// Returns the folder that has one of each black box.
+    fn black_boxes(&self) -> PathBuf {
+        self.folder.join("black_boxes")
+    }
+
     /// Returns a path in the folder of the modules, absolute.
     fn path(&self, name: &str) -> PathBuf {
         self.project.root().join(FOLDER).join(name)
@@ -111,6 +116,24 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     ensure!(stale.is_empty(), "stale: {}; run `cargo xtask rtl`", stale.join(", "));
     println!("rtl: {} modules, all as in modules.toml", chosen.len());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what the HLS tool needs of a module, with the figures of `modules.toml`, and returns the
+/// folder of all black boxes.
+///
+/// # Errors
+/// When a tool is missing, there is no such module, or a file cannot be written.
+pub(crate) fn provide_black_box(project: &Project, name: &str) -> Result<PathBuf> {
+    let shop = open(project)?;
+    let all = description::read(project)?;
+    let names = [name.to_owned()];
+    let kept = figures::read(project)?;
+    let figures = kept.iter().find(|figures| figures.module == name);
+    let figures = figures.with_context(|| format!("{name} was never measured"))?;
+    for module in choose(&all, &names)? {
+        write_black_box(&shop, module, figures)?;
+    }
+    Ok(shop.black_boxes())
 }
 
 fn is_chosen(module: &Module, chosen: &[&Module]) -> bool {
@@ -173,7 +196,7 @@ fn measure(shop: &Shop<'_>, modules: &[&Module], is_plain: bool) -> Result<Vec<F
 /// Writes what the HLS tool needs of a module to the target folder: plain Verilog, the wrapper, the
 /// description with the figures, and the model in C++.
 fn write_black_box(shop: &Shop<'_>, module: &Module, figures: &Figures) -> Result<()> {
-    let folder = shop.folder.join("black_boxes").join(&module.name);
+    let folder = shop.black_boxes().join(&module.name);
     std::fs::create_dir_all(&folder).context("cannot create the folder of the black box")?;
     let verilog = format!("{}.v", module.name);
     if !synthesis::is_fresh(shop, module, &folder)? {

@@ -39,7 +39,8 @@ module snappy_decoder #(
   input  logic [3:0]  in_count_i,
   input  logic        in_ends_i,
   // The same, decompressed. With the token that ends a page, whether the page is corrupt or reaches
-  // back too far. The one marked `last` is empty, and ends the chunk.
+  // back too far. The one marked `last` is empty, and ends the chunk; its data is the cycles from
+  // the chunk's first page on, 0 without a page.
   output logic        out_valid_o,
   input  logic        out_ready_i,
   output logic [63:0] out_data_o,
@@ -244,6 +245,7 @@ module snappy_decoder #(
     .clk_i,
     .rst_ni,
     .room_o(room),
+    .page_i(pages_valid_i && pages_ready_o && !pages_last_i),
     .words_i(words),
     .first_i(first),
     .second_i(second),

@@ -4,6 +4,9 @@
 // Words go to two FIFOs in turn, so that two may come at once. It says early that it has no more
 // room, for the parts that are on their way then still come.
 //
+// The one that ends the chunk leaves with the cycles that have passed since the chunk's first page
+// came, with those in which input was not there or the output waited: 0 if there was no page.
+//
 // Throughput: a word a cycle. Latency: 4 cycles. Reset: empties it.
 //
 // Parameters: DEPTH, words in each of the FIFOs; COMING, the most words that may still come once
@@ -18,6 +21,8 @@ module snappy_output #(
   input  logic        clk_i,
   input  logic        rst_ni,
   output logic        room_o,
+  // A page comes in.
+  input  logic        page_i,
   // One or two words of eight bytes, or what is left at the end of a page, or the chunk's end.
   input  logic [1:0]  words_i,
   input  logic [63:0] first_i,
@@ -99,6 +104,21 @@ module snappy_output #(
     .data_o(read_1)
   );
 
+  // Cycles of the chunk. A clock of 300 MHz needs an hour for all of them.
+  localparam int unsigned CYCLE_BITS = 40;
+  logic counts_q, left;
+  logic [CYCLE_BITS-1:0] cycles_q;
+  assign left = valid_o && ready_i && last_o;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || left) begin
+      counts_q <= 1'b0;
+      cycles_q <= '0;
+    end else begin
+      counts_q <= counts_q || page_i;
+      cycles_q <= cycles_q + CYCLE_BITS'(counts_q);
+    end
+  end
+
   // One out of the FIFO whose turn it is, into a register.
   logic from_q, valid_q, take;
   logic [WIDTH-1:0] word, word_q;
@@ -106,7 +126,11 @@ module snappy_output #(
   assign take = !valid_q || ready_i;
   assign pop = {take && from_q, take && !from_q};
   always_ff @(posedge clk_i) begin
-    if (take) word_q <= word;
+    if (take) begin
+      word_q <= word;
+      // The end of the chunk has no bytes.
+      if (word[70]) word_q[CYCLE_BITS-1:0] <= cycles_q;
+    end
     if (!rst_ni) begin
       valid_q <= 1'b0;
       from_q <= 1'b0;
