@@ -7,10 +7,12 @@ use std::{
 };
 
 fn main() -> std::io::Result<()> {
-    let sources = Path::new("../hls");
-    println!("cargo::rerun-if-changed=../hls");
     let mut files = Vec::new();
-    list(sources, &mut files)?;
+    // A kernel calls modules as black boxes.
+    for folder in ["../hls", "../rtl/src"] {
+        println!("cargo::rerun-if-changed={folder}");
+        list(Path::new(folder), &mut files)?;
+    }
     files.sort();
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     for file in files {
@@ -22,7 +24,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Lists the sources that kernels are compiled from: headers and top functions, no benches, no
+/// Lists the sources that kernels are made of: headers, top functions and modules, no benches, no
 /// samples.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -32,7 +34,8 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         if path.is_dir() && name != "samples" {
             list(&path, files)?;
         }
-        let is_kernel = name.ends_with(".hpp") || name.ends_with("_top.cpp");
+        let is_kernel =
+            name.ends_with(".hpp") || name.ends_with("_top.cpp") || name.ends_with(".sv");
         if is_kernel && !name.starts_with("tb_") {
             files.push(path);
         }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_link::{
-    IMAGES, ImageDescription, configuration,
+    IMAGES, ImageDescription, Kernel, configuration,
     metadata::{self, Format},
     xclbin,
 };
@@ -16,6 +16,7 @@ use nearscan_link::{
 use crate::{
     codegen,
     project::{self, Project},
+    rtl,
 };
 
 /// Which image.
@@ -102,7 +103,9 @@ fn link(project: &Project, image: &ImageDescription, output: &std::path::Path) -
     for (kernel, _) in image.units {
         let object = folder.join(format!("{}.xo", kernel.name()));
         let object = object.to_str().context("the target folder's name is not UTF-8")?.to_owned();
-        let arguments = configuration::compile_arguments(image, *kernel, &object);
+        let script = black_boxes(project, *kernel, folder)?;
+        let arguments =
+            configuration::compile_arguments(image, *kernel, &object, script.as_deref());
         project::run(project.command("v++").args(arguments))?;
         objects.push(object);
     }
@@ -123,6 +126,29 @@ fn link(project: &Project, image: &ImageDescription, output: &std::path::Path) -
     project::run(&mut add)?;
     ensure!(output.is_file(), "xclbinutil wrote nothing");
     Ok(())
+}
+
+/// Makes the black boxes of a kernel, and in `folder` the script that adds them to the project of
+/// the HLS tool; gives the script's path, or `None` for a kernel without black boxes.
+fn black_boxes(
+    project: &Project,
+    kernel: Kernel,
+    folder: &std::path::Path,
+) -> Result<Option<String>> {
+    let mut all = PathBuf::new();
+    for name in kernel.black_boxes() {
+        all = rtl::provide_black_box(project, name)?;
+        let file = all.join(name).join(configuration::black_box_file(name));
+        ensure!(file.is_file(), "{} is missing", file.display());
+    }
+    let all = all.to_str().context("the target folder's name is not UTF-8")?;
+    let Some(text) = configuration::black_box_script(kernel, all, &codegen::marker()) else {
+        return Ok(None);
+    };
+    let script = folder.join(format!("{}.tcl", kernel.name()));
+    std::fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
+    let script = script.to_str().context("the target folder's name is not UTF-8")?;
+    Ok(Some(script.to_owned()))
 }
 
 #[cfg(test)]

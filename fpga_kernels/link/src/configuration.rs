@@ -70,14 +70,46 @@ fn opening(marker: &str) -> String {
     format!("# SPDX-License-Identifier: Apache-2.0\n# {marker}\n[connectivity]\n")
 }
 
-/// The arguments of `v++` that compile a kernel into `object`.
-pub fn compile_arguments(image: &ImageDescription, kernel: Kernel, object: &str) -> Vec<String> {
+/// The name of the file that describes a black box, in the folder of the black box.
+pub fn black_box_file(name: &str) -> String {
+    format!("{name}_blackbox.json")
+}
+
+/// The script of the HLS tool that adds the black boxes of a kernel; `None` for a kernel without.
+/// They are below `folder`, a folder each: paths in a description begin there, so the tool goes
+/// there.
+pub fn black_box_script(kernel: Kernel, folder: &str, marker: &str) -> Option<String> {
+    if kernel.black_boxes().is_empty() {
+        return None;
+    }
+    let mut text =
+        format!("# SPDX-License-Identifier: Apache-2.0\n# {marker}\nset nearscan_back [pwd]\n");
+    for name in kernel.black_boxes() {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "cd {{{folder}/{name}}}");
+        let _ = writeln!(text, "add_files -blackbox {}", black_box_file(name));
+    }
+    text.push_str("cd $nearscan_back\n");
+    Some(text)
+}
+
+/// The arguments of `v++` that compile a kernel into `object`. The HLS tool runs `script` before,
+/// which [`black_box_script`] has written.
+pub fn compile_arguments(
+    image: &ImageDescription,
+    kernel: Kernel,
+    object: &str,
+    script: Option<&str>,
+) -> Vec<String> {
     let mut arguments: Vec<String> =
         ["-c", "-t", "hw", "--platform", PLATFORM, "-k", kernel.name(), "-I", "fpga_kernels/hls"]
             .map(str::to_owned)
             .into();
     if kernel == Kernel::Scan {
         arguments.push(format!("-DNS_LANES={}", image.lanes));
+    }
+    if let Some(script) = script {
+        arguments.extend(["--hls.pre_tcl".to_owned(), script.to_owned()]);
     }
     arguments.extend(["-o".to_owned(), object.to_owned()]);
     arguments.push(format!("fpga_kernels/hls/{}", kernel.source()));
@@ -143,19 +175,31 @@ mod tests {
     }
 
     #[test]
-    fn compiler_is_told_how_many_lanes_there_are() {
+    fn compiler_is_told_how_many_lanes_there_are_and_of_black_boxes() {
         let image = ImageDescription::of_name("smartssd_scan").unwrap();
-        let arguments = compile_arguments(image, Kernel::Scan, "scan.xo").join(" ");
+        let arguments =
+            compile_arguments(image, Kernel::Scan, "scan.xo", Some("scan.tcl")).join(" ");
         assert_eq!(
             arguments,
             "-c -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 -k ns_scan -I fpga_kernels/hls \
-             -DNS_LANES=7 -o scan.xo fpga_kernels/hls/scan/scan_top.cpp"
+             -DNS_LANES=7 --hls.pre_tcl scan.tcl -o scan.xo fpga_kernels/hls/scan/scan_top.cpp"
         );
         let linked = link_arguments("a.cfg", &["scan.xo".to_owned()], "a.xclbin").join(" ");
         assert_eq!(
             linked,
             "-l -t hw --platform xilinx_u2_gen3x4_xdma_gc_base_2 --config a.cfg -o a.xclbin scan.xo"
         );
+    }
+
+    #[test]
+    fn script_adds_the_black_boxes_of_a_kernel() {
+        assert_eq!(black_box_script(Kernel::Merge, "/a", "marker"), None);
+        let expected = "# SPDX-License-Identifier: Apache-2.0\n# marker\n\
+             set nearscan_back [pwd]\n\
+             cd {/a/snappy_decoder}\n\
+             add_files -blackbox snappy_decoder_blackbox.json\n\
+             cd $nearscan_back\n";
+        assert_eq!(black_box_script(Kernel::Scan, "/a", "marker").unwrap(), expected);
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //!
 //! # Invariants
 //!
-//! - All kernels have one argument list, for ever: a host that starts one starts all.
+//! - All kernels begin with the same arguments, which keep their places: a host that starts one
+//!   starts all. A scan has two more.
 //! - The kernels' sources say the same, which a test reads off their text.
 
-/// An argument of every kernel: a place in device memory.
+/// An argument of a kernel: a place in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Argument {
     /// The command.
@@ -20,12 +21,23 @@ pub enum Argument {
     Scratch,
     /// A word that is not zero once the kernel is to stop.
     Cancel,
+    /// The column chunks again, for the loaders of dictionaries.
+    Dictionaries,
+    /// The working memory again, for the entries that the loaders write.
+    Entries,
 }
 
 impl Argument {
     /// All arguments, in the order of the list.
-    pub const ALL: [Self; 5] =
-        [Self::Command, Self::Input, Self::Output, Self::Scratch, Self::Cancel];
+    pub const ALL: [Self; 7] = [
+        Self::Command,
+        Self::Input,
+        Self::Output,
+        Self::Scratch,
+        Self::Cancel,
+        Self::Dictionaries,
+        Self::Entries,
+    ];
 
     /// Its place in the list.
     pub const fn index(self) -> u32 {
@@ -40,6 +52,8 @@ impl Argument {
             Self::Output => "output",
             Self::Scratch => "scratch",
             Self::Cancel => "cancel",
+            Self::Dictionaries => "dictionaries",
+            Self::Entries => "entries",
         }
     }
 
@@ -47,16 +61,16 @@ impl Argument {
     /// `memory` does the rest.
     pub const fn bundle(self) -> &'static str {
         match self {
-            Self::Input | Self::Output => "media",
-            Self::Command | Self::Scratch | Self::Cancel => "memory",
+            Self::Input | Self::Output | Self::Dictionaries => "media",
+            Self::Command | Self::Scratch | Self::Cancel | Self::Entries => "memory",
         }
     }
 
     /// The type that it points to, in the words of C.
     pub const fn pointee(self) -> &'static str {
         match self {
-            Self::Command | Self::Output | Self::Scratch => "ulong",
-            Self::Input => "line_t",
+            Self::Command | Self::Output | Self::Scratch | Self::Entries => "ulong",
+            Self::Input | Self::Dictionaries => "line_t",
             Self::Cancel => "uint",
         }
     }
@@ -96,6 +110,23 @@ impl Kernel {
         match self {
             Self::Scan => "scan/scan_top.cpp",
             Self::Merge => "merge/merge_top.cpp",
+        }
+    }
+
+    /// The modules of `fpga_kernels/rtl` that it calls as black boxes: function `NAME_blackbox` is
+    /// the module `NAME`.
+    pub const fn black_boxes(self) -> &'static [&'static str] {
+        match self {
+            Self::Scan => &["snappy_decoder"],
+            Self::Merge => &[],
+        }
+    }
+
+    /// Its arguments, in the order of the list.
+    pub fn arguments(self) -> &'static [Argument] {
+        match self {
+            Self::Scan => &Argument::ALL,
+            Self::Merge => Argument::ALL.split_at(Argument::Dictionaries as usize).0,
         }
     }
 
@@ -198,10 +229,32 @@ mod tests {
             let (list, _) = rest.split_once(')').unwrap();
             let names: Vec<&str> =
                 list.split(',').filter_map(|part| part.split([' ', '*']).next_back()).collect();
-            assert_eq!(names, Argument::ALL.map(Argument::name), "{}", kernel.name());
-            for argument in Argument::ALL {
+            let arguments = kernel.arguments();
+            let expected: Vec<&str> = arguments.iter().map(|argument| argument.name()).collect();
+            assert_eq!(names, expected, "{}", kernel.name());
+            for argument in arguments {
                 let port = format!("port = {} bundle = {}", argument.name(), argument.bundle());
                 assert!(text.contains(&port), "{}: {port}", kernel.name());
+            }
+        }
+    }
+
+    #[test]
+    fn black_boxes_are_modules_that_the_kernel_calls() {
+        for kernel in Kernel::ALL {
+            let folder = Path::new("../hls").join(kernel.source());
+            let mut called = Vec::new();
+            for entry in std::fs::read_dir(folder.parent().unwrap()).unwrap() {
+                let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+                let calls = text.lines().filter(|line| !line.starts_with("//"));
+                let names = calls.filter_map(|line| line.trim().split_once("_blackbox("));
+                called.extend(names.map(|(name, _)| name.rsplit(' ').next().unwrap().to_owned()));
+            }
+            called.sort();
+            called.dedup();
+            assert_eq!(called, kernel.black_boxes(), "{}", kernel.name());
+            for name in kernel.black_boxes() {
+                assert!(Path::new(&format!("../rtl/modules/{name}.toml")).is_file(), "{name}");
             }
         }
     }

@@ -2,7 +2,7 @@
 //! An image as a host takes it: one of ours, for the commands that this host sends.
 
 use crate::{
-    description::{Argument, Kernel},
+    description::Kernel,
     metadata::{self, ArgumentEntry, Format},
     parse::{ParseError, Target, Xclbin},
     xclbin::kind,
@@ -167,7 +167,8 @@ fn check_arguments(kernel: Kernel, all: &[ArgumentEntry]) -> Result<(), ImageErr
     let of_kernel = all.iter().filter(|argument| argument.kernel == kernel.name());
     let found: Vec<String> =
         of_kernel.map(|argument| format!("{} {}", argument.index, argument.name)).collect();
-    let expected: Vec<String> = Argument::ALL
+    let expected: Vec<String> = kernel
+        .arguments()
         .iter()
         .map(|argument| format!("{} {}", argument.index(), argument.name()))
         .collect();

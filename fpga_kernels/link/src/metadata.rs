@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use crate::{
     KERNELS_HASH,
-    description::{Argument, BUNDLES, ImageDescription, PLATFORM},
+    description::{BUNDLES, ImageDescription, PLATFORM},
 };
 
 /// Version of the lines that [`own`] writes.
@@ -44,7 +44,7 @@ pub fn xml(image: &ImageDescription) -> String {
             "     <port name=\"S_AXI_CONTROL\" mode=\"slave\" range=\"0x1000\" dataWidth=\"32\" \
              portType=\"addressable\" base=\"0x0\"/>\n",
         );
-        for argument in Argument::ALL {
+        for argument in kernel.arguments() {
             let _ = writeln!(
                 text,
                 "     <arg name=\"{}\" addressQualifier=\"1\" id=\"{}\" port=\"{}\" size=\"0x8\" \
@@ -178,7 +178,7 @@ mod tests {
         let image = ImageDescription::of_name("emulation").unwrap();
         let text = xml(image);
         let arguments = arguments(&text);
-        assert_eq!(arguments.len(), 10);
+        assert_eq!(arguments.len(), 7 + 5);
         let last = arguments.last().unwrap();
         assert_eq!(
             (last.kernel.as_str(), last.name.as_str(), last.index.as_str()),

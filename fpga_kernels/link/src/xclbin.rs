@@ -24,7 +24,7 @@
 //! The sections follow, each on a multiple of 8.
 
 use crate::{
-    description::{Argument, BANK_BYTES, ImageDescription, PLATFORM},
+    description::{BANK_BYTES, ImageDescription, PLATFORM},
     metadata::{self, Format},
 };
 
@@ -93,8 +93,9 @@ fn mem_topology() -> Vec<u8> {
 /// Every argument of every unit is on the one bank.
 fn connectivity(image: &ImageDescription) -> Vec<u8> {
     let units = 0u32..;
-    let connected = units.zip(image.all_units()).flat_map(|(unit, _)| {
-        Argument::ALL.map(|argument| [argument.index(), unit, 0].map(u32::to_le_bytes).concat())
+    let connected = units.zip(image.all_units()).flat_map(|(unit, (kernel, _))| {
+        let arguments = kernel.arguments().iter();
+        arguments.map(move |argument| [argument.index(), unit, 0].map(u32::to_le_bytes).concat())
     });
     let connected: Vec<Vec<u8>> = connected.collect();
     let mut bytes = u32::try_from(connected.len()).unwrap_or(u32::MAX).to_le_bytes().to_vec();
