@@ -27,7 +27,9 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
   line_port chunks(input);
   line_port result(reinterpret_cast<line_t*>(output));
   word_port words(scratch);
-  run_scan(command, chunks, result, words, cancel);
+  line_port dictionaries(input);
+  word_port entries(scratch);
+  run_scan(command, chunks, result, words, dictionaries, entries, cancel);
   return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
 }
 

@@ -192,6 +192,7 @@ impl Runner {
         let cancel = &self.shared.cancel;
         match self.kernel {
             Kernel::Scan => {
+                check_pairs(&arguments)?;
                 let mut scratch = vec![0u64; size(place(Argument::Scratch)?.room / 8)?];
                 let mut memories =
                     Memories { input: &lines, output: &mut result, scratch: &mut scratch };
@@ -231,6 +232,19 @@ impl Runner {
                 }
             }
             Some(Fate::Corrupt { .. } | Fate::Error) | None => {}
+        }
+    }
+}
+
+/// Checks that the loaders of a scan were given the memories of the scan itself.
+fn check_pairs(arguments: &[u64; Argument::ALL.len()]) -> io::Result<()> {
+    let of = |argument: Argument| arguments.get(argument.index() as usize);
+    let pairs = [(Argument::Input, Argument::Dictionaries), (Argument::Scratch, Argument::Entries)];
+    match pairs.into_iter().find(|(one, other)| of(*one) != of(*other)) {
+        None => Ok(()),
+        Some((one, other)) => {
+            let (one, other) = (one.name(), other.name());
+            Err(io::Error::other(format!("{one} and {other} are not the same memory")))
         }
     }
 }
