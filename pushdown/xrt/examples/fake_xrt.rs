@@ -55,7 +55,7 @@ struct Page([Line; 64]);
 
 struct Run {
     is_scan: bool,
-    arguments: Mutex<[usize; 5]>,
+    arguments: Mutex<[usize; 7]>,
     callback: Mutex<Option<(Callback, usize)>>,
 }
 
@@ -277,8 +277,9 @@ pub unsafe extern "C" fn xrtRunStart(run: *mut c_void) -> c_int {
 /// Runs the kernel on copies of its memories.
 unsafe fn execute(run: &Run) {
     let arguments = *run.arguments.lock().unwrap();
-    let [command, input, output, scratch, cancel] =
-        arguments.map(|address| &*std::ptr::with_exposed_provenance::<Buffer>(address));
+    let [command, input, output, scratch, cancel, ..] = arguments;
+    let [command, input, output, scratch, cancel] = [command, input, output, scratch, cancel]
+        .map(|address| &*std::ptr::with_exposed_provenance::<Buffer>(address));
     let copy = |buffer: &Buffer| -> Vec<Line> {
         let device = buffer.device.0.lock().unwrap();
         bytemuck::cast_slice(&device)[buffer.offset / 64..].to_vec()

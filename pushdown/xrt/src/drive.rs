@@ -24,10 +24,11 @@ use crate::{
     error::OpenError,
     running::{Pending, Running},
     shared::{Job, Shared},
+    unit::starts_in_flight,
 };
 
-/// Threads for each unit that scans: while one waits for the kernel, the other reads.
-const THREADS_PER_UNIT: usize = 2;
+/// Threads for each unit that scans: while those wait that have started the kernel, another reads.
+const THREADS_PER_UNIT: usize = starts_in_flight(Kernel::Scan) + 1;
 
 /// Device memory that is leased: buffers are up to a quarter larger than what they are for, and the
 /// units hold some for themselves.

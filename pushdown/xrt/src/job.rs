@@ -162,7 +162,7 @@ impl Execution<'_> {
         };
         clear_header(target.buffer, target.offset)?;
         let ended = {
-            let mut held = self.unit.hold();
+            let mut held = self.unit.hold()?;
             held.start(&words, memories).map_err(kernel)?;
             held.wait(self.pending, &self.shared.running)
         };

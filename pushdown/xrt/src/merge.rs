@@ -175,7 +175,7 @@ impl Execution<'_> {
         let mut output = taken
             .map_err(|_| kernel(format!("the card has no {bytes_max} bytes of memory left")))?;
         clear_header(&mut output, 0)?;
-        let mut held = unit.hold();
+        let mut held = unit.hold()?;
         let memories =
             Memories { input: scanned.memory.handle(), output: output.handle(), scratch: None };
         held.start(&words, memories).map_err(kernel)?;

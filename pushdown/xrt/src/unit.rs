@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Holds a compute unit: its kernel, opened exclusively, and the run that is reused for each start.
+//! Holds a compute unit: its kernel, opened exclusively, and the runs that its starts reuse.
+//!
+//! A unit that scans has two slots: while the rows of one command flow, the kernel loads the next
+//! one and its dictionaries. XRT starts runs of a unit in the order in which they are given to it.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -27,21 +33,24 @@ const SMALL_BYTES: usize = 4096;
 pub(crate) struct ComputeUnit {
     pub(crate) kernel: KernelName,
     groups: [u32; Argument::ALL.len()],
-    slot: Mutex<Option<Slot>>,
+    handle: Mutex<Option<Kernel>>,
+    slots: Vec<Mutex<Option<Slot>>>,
+    /// How often a slot was held.
+    turn: AtomicUsize,
 }
 
 /// The buffers of one start of the kernel.
 #[derive(Debug)]
 pub(crate) struct Slot {
+    arguments: &'static [Argument],
     run: Run,
-    kernel: Kernel,
     command: Buffer,
     cancel: Buffer,
     /// A buffer for kernels that need no scratch memory.
     spare: Buffer,
 }
 
-/// The slot of a unit, held.
+/// A slot of a unit, held.
 pub(crate) struct Held<'a>(MutexGuard<'a, Option<Slot>>);
 
 /// The memories of one start.
@@ -58,36 +67,44 @@ impl ComputeUnit {
     pub(crate) fn open(device: &Device, image: &[u8; 16], unit: &Unit) -> Result<Self, CallFailed> {
         let name = format!("{}:{{{}}}", unit.kernel.name(), unit.name);
         let kernel = device.kernel(image, &name)?;
-        match Self::with(device, unit.kernel, &kernel) {
-            Ok((groups, parts)) => {
-                let (run, command, cancel, spare) = parts;
-                let slot = Slot { run, kernel, command, cancel, spare };
-                Ok(Self { kernel: unit.kernel, groups, slot: Mutex::new(Some(slot)) })
+        let mut this = Self {
+            kernel: unit.kernel,
+            groups: [0; Argument::ALL.len()],
+            handle: Mutex::default(),
+            slots: Vec::new(),
+            turn: AtomicUsize::new(0),
+        };
+        let made = this.fill(device, &kernel);
+        *this.handle.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(kernel);
+        match made {
+            Ok(()) => {
+                tracing::debug!(kernel = unit.kernel.name(), "opened a compute unit");
+                Ok(this)
             }
             Err(failed) => {
-                kernel.close();
+                this.close();
                 Err(failed)
             }
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "the parts of a slot, but for the kernel")]
-    fn with(
-        device: &Device,
-        name: KernelName,
-        kernel: &Kernel,
-    ) -> Result<([u32; Argument::ALL.len()], (Run, Buffer, Buffer, Buffer)), CallFailed> {
-        let mut groups = [0; Argument::ALL.len()];
-        for (group, argument) in groups.iter_mut().zip(Argument::ALL) {
-            *group = kernel.group(argument)?;
+    /// Finds the memory of each argument, and makes the slots.
+    fn fill(&mut self, device: &Device, kernel: &Kernel) -> Result<(), CallFailed> {
+        for (group, argument) in self.groups.iter_mut().zip(self.kernel.arguments()) {
+            *group = kernel.group(*argument)?;
         }
-        let group_of = |argument: Argument| groups.get(argument.index() as usize).copied();
-        let place = |kind, argument| BufferPlace { kind, group: group_of(argument).unwrap_or(0) };
+        for _ in 0..starts_in_flight(self.kernel) {
+            self.slots.push(Mutex::new(Some(self.slot(device, kernel)?)));
+        }
+        Ok(())
+    }
+
+    fn slot(&self, device: &Device, kernel: &Kernel) -> Result<Slot, CallFailed> {
         let command_bytes = usize::try_from(limits::SCAN_BYTES_MAX).unwrap_or(usize::MAX);
         let wanted = [
-            (place(BufferKind::Host, Argument::Command), command_bytes),
-            (place(BufferKind::Host, Argument::Cancel), SMALL_BYTES),
-            (place(BufferKind::Device, Argument::Scratch), SMALL_BYTES),
+            (self.place(BufferKind::Host, Argument::Command), command_bytes),
+            (self.place(BufferKind::Host, Argument::Cancel), SMALL_BYTES),
+            (self.place(BufferKind::Device, Argument::Scratch), SMALL_BYTES),
         ];
         let mut buffers = Vec::new();
         let made = wanted.into_iter().try_for_each(|(place, bytes)| {
@@ -97,9 +114,7 @@ impl ComputeUnit {
         let run = made.and_then(|()| kernel.run());
         match (run, <[Buffer; 3]>::try_from(buffers)) {
             (Ok(run), Ok([command, cancel, spare])) => {
-                tracing::debug!(kernel = name.name(), "opened a compute unit");
-                let parts = (run, command, cancel, spare);
-                Ok((groups, parts))
+                Ok(Slot { arguments: self.kernel.arguments(), run, command, cancel, spare })
             }
             (run, buffers) => {
                 let failed = run.map(Run::close).err();
@@ -116,18 +131,37 @@ impl ComputeUnit {
         BufferPlace { kind, group }
     }
 
-    /// Waits until the unit is free.
-    pub(crate) fn hold(&self) -> Held<'_> {
-        Held(self.slot.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Waits until a slot is free: they are held in turn.
+    ///
+    /// # Errors
+    /// [`Failure::Kernel`] if the unit has none.
+    pub(crate) fn hold(&self) -> Result<Held<'_>, Failure> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let slot = self.slots.get(turn % self.slots.len().max(1));
+        let slot = slot.ok_or_else(|| kernel("its unit is closed"))?;
+        Ok(Held(slot.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Closes run, kernel and buffers, in this order.
+    /// Closes runs, buffers and kernel; a kernel behind its runs.
     pub(crate) fn close(&self) {
-        if let Some(slot) = self.hold().0.take() {
-            slot.run.close();
-            slot.kernel.close();
-            [slot.command, slot.cancel, slot.spare].into_iter().for_each(Buffer::close);
+        for slot in &self.slots {
+            let taken = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(slot) = taken {
+                slot.run.close();
+                [slot.command, slot.cancel, slot.spare].into_iter().for_each(Buffer::close);
+            }
         }
+        if let Some(kernel) = self.handle.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            kernel.close();
+        }
+    }
+}
+
+/// Commands that a unit is given at once. A merge kernel takes the next one when it has ended.
+pub(crate) const fn starts_in_flight(kernel: KernelName) -> usize {
+    match kernel {
+        KernelName::Scan => 2,
+        KernelName::Merge => 1,
     }
 }
 
@@ -147,8 +181,11 @@ impl Held<'_> {
             (Argument::Output, memories.output),
             (Argument::Scratch, scratch),
             (Argument::Cancel, slot.cancel.handle()),
+            (Argument::Dictionaries, memories.input),
+            (Argument::Entries, scratch),
         ];
-        for (argument, buffer) in arguments {
+        let taken = |argument: &Argument| slot.arguments.contains(argument);
+        for (argument, buffer) in arguments.into_iter().filter(|(argument, _)| taken(argument)) {
             slot.run.set(argument, buffer)?;
         }
         slot.run.start()
