@@ -31,6 +31,7 @@ impl Build {
         BTreeMap::from([
             ("scan_unit".to_owned(), self.scan_units),
             ("scan_lane".to_owned(), self.scan_units * self.lanes),
+            ("test_lane".to_owned(), self.scan_units * self.lanes.min(limits::TEST_COLUMNS_MAX)),
             ("merge_unit".to_owned(), self.merge_units),
         ])
     }
