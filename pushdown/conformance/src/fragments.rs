@@ -147,7 +147,7 @@ impl<'a> Maker<'a> {
 
     fn make_tests(&mut self) -> Vec<StringTest> {
         let mut tests = Vec::new();
-        for column in 0..self.columns.len() {
+        for column in 0..self.columns.len().min(limits::TEST_COLUMNS_MAX as usize) {
             if self.columns[column].1 != Kind::Bytes {
                 continue;
             }

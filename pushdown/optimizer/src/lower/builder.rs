@@ -11,6 +11,7 @@ use crate::{
     decision::{KeepReason, Kept},
     lower::{
         Lowered,
+        order::order,
         ranges::{Conjunct, join_bounds, sweep},
         steps::index,
         types::column_kind,
@@ -163,6 +164,12 @@ impl<'a> FragmentBuilder<'a> {
         Ok((index(first), index(self.literals.len() - 1)))
     }
 
+    /// Columns with string tests so far, but for this one.
+    fn tested_columns_beside(&self, column: u16) -> usize {
+        let tested = |at: &u16| *at != column && self.tests.iter().any(|test| test.column == *at);
+        (0..index(self.columns.len())).filter(tested).count()
+    }
+
     /// The patterns of LIKE on a column so far.
     fn patterns_of(&self, column: u16) -> usize {
         let is_pattern = |test: &&StringTest| test.column == column && test.op == TestOp::Like;
@@ -196,6 +203,8 @@ impl<'a> FragmentBuilder<'a> {
             Some(at) => at,
             None => {
                 self.room(self.tests.len(), limits::TESTS_MAX, "string tests")?;
+                let others = self.tested_columns_beside(column);
+                self.room(others, limits::TEST_COLUMNS_MAX, "columns with string tests")?;
                 if test.op == TestOp::Like {
                     let patterns = self.patterns_of(column);
                     self.room(patterns, limits::PATTERNS_PER_COLUMN_MAX, "patterns of a column")?;
@@ -252,8 +261,7 @@ impl<'a> FragmentBuilder<'a> {
             let verdict = self.conjunction(Target::Predicate, &verdicts)?;
             self.end_with(verdict)?;
         }
-        self.order_tests();
-        let fragment = Fragment {
+        let mut fragment = Fragment {
             columns: self.columns,
             predicate: Program::new(self.predicate),
             projection: Program::new(self.projection),
@@ -262,6 +270,7 @@ impl<'a> FragmentBuilder<'a> {
             key_filters: vec![],
             output,
         };
+        order(&mut fragment);
         match fragment.check() {
             _ if self.bounds == Bounds::Numbers => Ok(fragment),
             Ok(()) => Ok(fragment),
@@ -311,20 +320,6 @@ impl<'a> FragmentBuilder<'a> {
             self.predicate.push(Step::compare(Op::And, verdict, verdict));
         }
         Ok(())
-    }
-
-    /// Puts the string tests in the order of their columns.
-    fn order_tests(&mut self) {
-        let mut order: Vec<usize> = (0..self.tests.len()).collect();
-        order.sort_by_key(|test| self.tests[*test].column);
-        let place =
-            |test: u16| order.iter().position(|old| *old == usize::from(test)).map_or(test, index);
-        for step in self.predicate.iter_mut().chain(&mut self.projection) {
-            if let Operand::Test(test) = step.a {
-                step.a = Operand::Test(place(test));
-            }
-        }
-        self.tests = order.iter().map(|test| self.tests[*test].clone()).collect();
     }
 
     fn room(&self, count: usize, limit: u32, what: &str) -> Lowered<()> {

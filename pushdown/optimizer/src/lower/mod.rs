@@ -19,6 +19,7 @@ pub(crate) mod aggregate;
 pub(crate) mod builder;
 pub(crate) mod expr;
 pub(crate) mod keys;
+mod order;
 mod ranges;
 pub(crate) mod rows;
 mod steps;
