@@ -270,7 +270,7 @@ impl RunReport {
 pub(crate) mod tests {
     use nearscan::{
         Modelled,
-        drive::{ModelId, Schedules, StageTimes},
+        drive::{KernelTime, ModelId, Schedules, StageTimes},
     };
 
     use super::*;
@@ -282,8 +282,8 @@ pub(crate) mod tests {
             setup_ns: 0,
             media_ns,
             bank_ns: 0,
-            kernel_ns: 0,
-            ideal_kernel_ns: 0,
+            kernel: KernelTime::default(),
+            ideal_kernel: KernelTime::default(),
             stages: StageTimes::default(),
             merge_ns: 0,
             link_ns: 0,

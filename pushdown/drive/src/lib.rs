@@ -69,4 +69,4 @@ pub use queue::{JobQueue, NotQueued};
 pub use recent::Recent;
 pub use registry::Drives;
 pub use stages::{KernelStage, Limit, Schedule, Schedules, StageTimes};
-pub use time::{Composed, DriveTime, Measured, ModelId, Modelled};
+pub use time::{Composed, DriveTime, KernelTime, Measured, ModelId, Modelled};

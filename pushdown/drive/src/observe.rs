@@ -123,11 +123,11 @@ impl Observer {
     }
 }
 
-/// Returns the time that a command kept its lane busy: its start shows once, media and link are
-/// shared, and the model says how fast they are.
+/// Returns the time that a command kept its lane busy, with others behind it: its start shows once,
+/// media and link are shared, and the model says how fast they are.
 fn lane_ns(kernel: Kernel, time: &Modelled) -> u64 {
     match kernel {
-        Kernel::Scan => time.kernel_ns,
+        Kernel::Scan => time.kernel.interval_ns,
         Kernel::Merge => time.merge_ns,
     }
 }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::cost::{KernelRates, MediaRates, RatesByRequest};
     use crate::stages::{Schedules, StageTimes};
-    use crate::time::Measured;
+    use crate::time::{KernelTime, Measured};
 
     fn modelled(version: u32, kernel_ns: u64) -> DriveTime {
         DriveTime::Modelled(Modelled {
@@ -145,8 +145,8 @@ mod tests {
             setup_ns: 1000,
             media_ns: 1 << 30,
             bank_ns: 0,
-            kernel_ns,
-            ideal_kernel_ns: kernel_ns,
+            kernel: KernelTime { alone_ns: 2 * kernel_ns, interval_ns: kernel_ns },
+            ideal_kernel: KernelTime::default(),
             stages: StageTimes::default(),
             merge_ns: 0,
             link_ns: 1 << 30,

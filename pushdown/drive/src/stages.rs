@@ -3,19 +3,22 @@
 
 use std::fmt;
 
-/// A stage of the scan kernel. All stages of a command run side by side, but for the first one and
-/// the dictionaries: no row flows before these are there.
+/// A stage of the scan kernel. All stages of a command run side by side, but for the first two and
+/// the dictionaries: no row flows before these are there. The first two of a command go on beside
+/// the rows of the one before, see [`Self::goes_ahead`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KernelStage {
     /// Taking a command from the queue and loading it.
     Start,
+    /// Loading dictionaries of numbers, each by one of the loaders that all lanes share.
+    Loaders,
     /// Lines of device memory.
     Fetch,
     /// Page headers, and the bytes of pages out of the lines.
     Pages,
     /// Codecs, over data pages.
     Decompress,
-    /// Decompressing and storing dictionaries.
+    /// Decompressing and storing dictionaries that lanes load themselves.
     Dictionary,
     /// Levels and values.
     Decode,
@@ -33,8 +36,9 @@ pub enum KernelStage {
 
 impl KernelStage {
     /// All stages, in the order in which rows pass them, and what each counts.
-    pub const ALL: [(Self, &'static str, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str, &'static str); 12] = [
         (Self::Start, "start", "commands"),
+        (Self::Loaders, "loaders", "iterations"),
         (Self::Fetch, "fetch", "lines"),
         (Self::Pages, "pages", "words"),
         (Self::Decompress, "decompress", "tokens"),
@@ -46,6 +50,23 @@ impl KernelStage {
         (Self::Aggregate, "aggregate", "rows"),
         (Self::Write, "write", "words"),
     ];
+
+    /// Whether a unit does this for a command while the rows of the one before still flow.
+    pub const fn goes_ahead(self) -> bool {
+        match self {
+            Self::Start | Self::Loaders => true,
+            Self::Fetch
+            | Self::Pages
+            | Self::Decompress
+            | Self::Dictionary
+            | Self::Decode
+            | Self::Memory
+            | Self::Filter
+            | Self::Project
+            | Self::Aggregate
+            | Self::Write => false,
+        }
+    }
 
     const fn index(self) -> usize {
         self as usize
@@ -95,6 +116,23 @@ impl StageTimes {
             }
         }
         slowest
+    }
+
+    /// The times of the stages that go ahead of the rows of the command before, and of the others.
+    #[must_use]
+    pub fn split(&self) -> (Self, Self) {
+        KernelStage::ALL.into_iter().fold(
+            (*self, *self),
+            |(ahead, rest), (stage, _, _)| match stage.goes_ahead() {
+                true => (ahead, rest.with(stage, 0)),
+                false => (ahead.with(stage, 0), rest),
+            },
+        )
+    }
+
+    /// The sum of all times.
+    pub fn sum(&self) -> u64 {
+        self.0.into_iter().fold(0, u64::saturating_add)
     }
 }
 
@@ -209,6 +247,18 @@ mod tests {
         let linted = Schedules::default().with(KernelStage::Decode, Schedule::Linted);
         assert_eq!(linted.of(KernelStage::Decode), Schedule::Linted);
         assert_eq!(linted.of(KernelStage::Start), Schedule::Assumed);
+    }
+
+    #[test]
+    fn stages_that_go_ahead_are_split_off() {
+        let times = StageTimes::default()
+            .with(KernelStage::Start, 1)
+            .with(KernelStage::Loaders, 2)
+            .with(KernelStage::Dictionary, 4)
+            .with(KernelStage::Write, 8);
+        let (ahead, rest) = times.split();
+        assert_eq!((ahead.sum(), rest.sum()), (1 + 2, 4 + 8));
+        assert_eq!(ahead.plus(rest), times);
     }
 
     #[test]

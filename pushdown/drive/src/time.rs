@@ -4,7 +4,7 @@
 
 use std::ops::{Add, AddAssign};
 
-use crate::stages::{Limit, Schedule, Schedules, StageTimes};
+use crate::stages::{KernelStage, Limit, Schedule, Schedules, StageTimes};
 
 /// Time read from a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -38,6 +38,45 @@ pub struct ModelId {
     pub schedules: Schedules,
 }
 
+/// What commands take of a kernel.
+///
+/// A unit loads a command, and the dictionaries that do not need its lanes, while the rows of the
+/// one before still flow. So a command takes a unit less time with another one behind it than from
+/// its start to its end.
+///
+/// # Invariants
+///
+/// - `interval_ns` is at most `alone_ns`.
+/// - Where nothing overlaps the two are equal.
+///
+/// Of several commands each is the sum over them. That of the intervals is exact for equal
+/// commands. Of others it is no less than either of the two parts takes of all of them, and no more
+/// than they take one after the other; that a long part may meet a short one of its neighbour is
+/// left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelTime {
+    /// From the start of a command to its end on a unit that does nothing else, in ns.
+    pub alone_ns: u64,
+    /// From its end to that of an equal command right behind it on the same unit, in ns.
+    pub interval_ns: u64,
+}
+
+impl KernelTime {
+    /// Of a kernel that begins a command when it has ended the one before.
+    pub const fn unpipelined(ns: u64) -> Self {
+        Self { alone_ns: ns, interval_ns: ns }
+    }
+
+    /// The times of both.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            alone_ns: self.alone_ns.saturating_add(other.alone_ns),
+            interval_ns: self.interval_ns.saturating_add(other.interval_ns),
+        }
+    }
+}
+
 /// Time computed by a model, split by the resource that was busy. The parts of one command follow
 /// each other; of many commands they overlap, see [`Modelled::makespan_ns`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +90,11 @@ pub struct Modelled {
     pub media_ns: u64,
     /// The bank of device memory, which the media, the kernel and the link all use, in ns.
     pub bank_ns: u64,
-    /// The kernel as its source is written, in ns.
-    pub kernel_ns: u64,
-    /// The kernel if it never waited for what it has asked of device memory, in ns: with
-    /// `kernel_ns` the ends of a band.
-    pub ideal_kernel_ns: u64,
+    /// The kernel as its source is written.
+    pub kernel: KernelTime,
+    /// The kernel if it never waited for what it has asked of device memory: with `kernel` the ends
+    /// of a band.
+    pub ideal_kernel: KernelTime,
     /// Its stages: some of them run side by side.
     pub stages: StageTimes,
     /// Merging the results of the scans of one command, in ns.
@@ -77,7 +116,7 @@ impl Modelled {
     /// The same commands if the kernel never waited for device memory.
     #[must_use]
     pub fn ideal(&self) -> Self {
-        Self { kernel_ns: self.ideal_kernel_ns, ..*self }
+        Self { kernel: self.ideal_kernel, ..*self }
     }
 
     /// The source of the schedules that the limit rests on; `None` where no loop is the limit.
@@ -99,14 +138,15 @@ impl Modelled {
 
     /// All but the merging. What the bank does, it does while these parts go on.
     fn scans_ns(&self) -> u64 {
-        [self.setup_ns, self.media_ns, self.kernel_ns, self.link_ns]
+        [self.setup_ns, self.media_ns, self.kernel.alone_ns, self.link_ns]
             .into_iter()
             .fold(0, u64::saturating_add)
     }
 
     /// Time until all commands in this figure are done when the resources overlap: the busiest
-    /// resource, plus one mean pass through the others to fill and drain the pipeline. Merges wait
-    /// for their scans and overlap with nothing. The figure does not depend on the order in which
+    /// resource, plus one mean pass through the others to fill and drain the pipeline. Commands
+    /// keep a unit busy for their intervals; the pass takes a command alone. Merges wait for their
+    /// scans and overlap with nothing. The figure does not depend on the order in which
     /// commands arrived, so equal commands give equal times.
     pub fn makespan_ns(&self) -> u64 {
         let (_, busiest_ns) = self.busiest();
@@ -123,10 +163,19 @@ impl Modelled {
     /// The resource that was busy longest, and for how long.
     fn busiest(&self) -> (Limit, u64) {
         let units = u64::from(self.compute_units.max(1)).min(self.commands.max(1));
-        let kernel = (Limit::Kernel(self.stages.slowest().0), self.kernel_ns / units);
+        let kernel = (Limit::Kernel(self.busiest_stage()), self.kernel.interval_ns / units);
         [(Limit::Bank, self.bank_ns), kernel, (Limit::Link, self.link_ns)]
             .into_iter()
             .fold((Limit::Media, self.media_ns), longer)
+    }
+
+    /// The stage that was busy longest, in the part of the kernel that commands kept busy longer:
+    /// what goes ahead of their rows, or the rest.
+    fn busiest_stage(&self) -> KernelStage {
+        let (ahead, rest) = self.stages.split();
+        let ahead_ns = ahead.sum();
+        let is_ahead = ahead_ns > self.kernel.alone_ns.saturating_sub(ahead_ns);
+        if is_ahead { ahead.slowest().0 } else { rest.slowest().0 }
     }
 
     /// One mean pass through all but the busiest resource.
@@ -142,8 +191,8 @@ impl Modelled {
             setup_ns: self.setup_ns.saturating_add(other.setup_ns),
             media_ns: self.media_ns.saturating_add(other.media_ns),
             bank_ns: self.bank_ns.saturating_add(other.bank_ns),
-            kernel_ns: self.kernel_ns.saturating_add(other.kernel_ns),
-            ideal_kernel_ns: self.ideal_kernel_ns.saturating_add(other.ideal_kernel_ns),
+            kernel: self.kernel.plus(other.kernel),
+            ideal_kernel: self.ideal_kernel.plus(other.ideal_kernel),
             stages: self.stages.plus(other.stages),
             merge_ns: self.merge_ns.saturating_add(other.merge_ns),
             link_ns: self.link_ns.saturating_add(other.link_ns),
@@ -181,7 +230,6 @@ pub enum DriveTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::KernelStage;
 
     fn modelled(media_ns: u64, kernel_ns: u64, commands: u64) -> Modelled {
         Modelled {
@@ -189,8 +237,8 @@ mod tests {
             setup_ns: 0,
             media_ns,
             bank_ns: 0,
-            kernel_ns,
-            ideal_kernel_ns: kernel_ns,
+            kernel: KernelTime::unpipelined(kernel_ns),
+            ideal_kernel: KernelTime::unpipelined(kernel_ns),
             stages: StageTimes::default().with(KernelStage::Filter, kernel_ns),
             merge_ns: 0,
             link_ns: 0,
@@ -245,10 +293,47 @@ mod tests {
 
     #[test]
     fn time_of_an_ideal_kernel_is_the_other_end_of_the_band() {
-        let figure = Modelled { ideal_kernel_ns: 30, ..modelled(20, 50, 1) };
+        let ideal_kernel = KernelTime::unpipelined(30);
+        let figure = Modelled { ideal_kernel, ..modelled(20, 50, 1) };
         let two = figure.combine(figure).unwrap();
-        assert_eq!((two.kernel_ns, two.ideal().kernel_ns), (100, 60));
+        assert_eq!((two.kernel.alone_ns, two.ideal().kernel.alone_ns), (100, 60));
+        assert_eq!((two.kernel.interval_ns, two.ideal().kernel.interval_ns), (100, 60));
         assert_eq!((figure.makespan_ns(), figure.ideal().makespan_ns()), (70, 50));
+    }
+
+    /// A command of two parts: its dictionary is loaded ahead of its rows, on one unit.
+    fn in_two_parts(ahead_ns: u64, rows_ns: u64) -> Modelled {
+        let alone_ns = ahead_ns + rows_ns;
+        let kernel = KernelTime { alone_ns, interval_ns: ahead_ns.max(rows_ns) };
+        let stages = StageTimes::default()
+            .with(KernelStage::Loaders, ahead_ns)
+            .with(KernelStage::Decode, rows_ns);
+        Modelled { kernel, ideal_kernel: kernel, stages, compute_units: 1, ..modelled(10, 0, 1) }
+    }
+
+    #[test]
+    fn commands_behind_each_other_take_a_unit_for_their_intervals() {
+        let one = in_two_parts(30, 70);
+        assert_eq!((one.serial_ns(), one.makespan_ns()), (110, 110));
+        let ten = (0..9).fold(one, |sum, _| sum.combine(one).unwrap());
+        // The unit is busy for 70 each; a mean pass has 10 of media and 30 of a dictionary more.
+        assert_eq!((ten.serial_ns(), ten.makespan_ns()), (1100, 700 + (110 - 70)));
+        // Of unequal ones, the longer part of each.
+        let two = one.combine(in_two_parts(90, 20)).unwrap();
+        assert_eq!(two.kernel, KernelTime { alone_ns: 210, interval_ns: 160 });
+    }
+
+    #[test]
+    fn limit_of_the_kernel_is_a_stage_of_its_longer_part() {
+        let limit = |ahead_ns, rows_ns| in_two_parts(ahead_ns, rows_ns).limit();
+        assert_eq!(limit(60, 50), Limit::Kernel(KernelStage::Loaders));
+        assert_eq!(limit(50, 60), Limit::Kernel(KernelStage::Decode));
+        // Two stages that follow each other are the longer part, though each is shorter.
+        let two = in_two_parts(60, 50);
+        let stages = two.stages.with(KernelStage::Dictionary, 40);
+        let kernel = KernelTime { alone_ns: 150, interval_ns: 90 };
+        let limit = Modelled { stages, kernel, ..two }.limit();
+        assert_eq!(limit, Limit::Kernel(KernelStage::Decode));
     }
 
     #[test]

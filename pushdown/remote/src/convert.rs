@@ -7,9 +7,9 @@ pub(crate) mod objects;
 
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType, TestOp};
 use nearscan_drive::{
-    Capabilities, CostSnapshot, DriveTime, Failure, FitQuality, KernelRates, KernelStage, Measured,
-    MediaPoint, MediaRates, ModelId, Modelled, RateSource, RatesByRequest, RequestClass, Schedule,
-    Schedules, StageTimes, Traffic,
+    Capabilities, CostSnapshot, DriveTime, Failure, FitQuality, KernelRates, KernelStage,
+    KernelTime, Measured, MediaPoint, MediaRates, ModelId, Modelled, RateSource, RatesByRequest,
+    RequestClass, Schedule, Schedules, StageTimes, Traffic,
 };
 
 use crate::protocol::{self, Cause, Failed};
@@ -196,8 +196,10 @@ impl From<&DriveTime> for protocol::Time {
                 setup_ns: time.setup_ns,
                 media_ns: time.media_ns,
                 bank_ns: time.bank_ns,
-                kernel_ns: time.kernel_ns,
-                ideal_kernel_ns: time.ideal_kernel_ns,
+                kernel_ns: time.kernel.alone_ns,
+                kernel_interval_ns: Some(time.kernel.interval_ns),
+                ideal_kernel_ns: time.ideal_kernel.alone_ns,
+                ideal_kernel_interval_ns: Some(time.ideal_kernel.interval_ns),
                 stages_ns: KernelStage::ALL.map(|(stage, ..)| time.stages.get(stage)).to_vec(),
                 merge_ns: time.merge_ns,
                 link_ns: time.link_ns,
@@ -230,8 +232,8 @@ pub(crate) fn time_of(from: Option<&protocol::Time>) -> DriveTime {
                 setup_ns: time.setup_ns,
                 media_ns: time.media_ns,
                 bank_ns: time.bank_ns,
-                kernel_ns: time.kernel_ns,
-                ideal_kernel_ns: time.ideal_kernel_ns,
+                kernel: kernel_time(time.kernel_ns, time.kernel_interval_ns),
+                ideal_kernel: kernel_time(time.ideal_kernel_ns, time.ideal_kernel_interval_ns),
                 stages,
                 merge_ns: time.merge_ns,
                 link_ns: time.link_ns,
@@ -240,6 +242,12 @@ pub(crate) fn time_of(from: Option<&protocol::Time>) -> DriveTime {
             })
         }
     }
+}
+
+/// The time of a kernel. A peer that says nothing of an interval knows of none, and one that says
+/// more than of a command alone is not believed.
+fn kernel_time(alone_ns: u64, interval_ns: Option<u64>) -> KernelTime {
+    KernelTime { alone_ns, interval_ns: interval_ns.unwrap_or(alone_ns).min(alone_ns) }
 }
 
 /// The bytes that a command moved.
@@ -360,8 +368,8 @@ mod tests {
                 setup_ns: 1,
                 media_ns: 2,
                 bank_ns: 8,
-                kernel_ns: 3,
-                ideal_kernel_ns: 9,
+                kernel: KernelTime { alone_ns: 4, interval_ns: 3 },
+                ideal_kernel: KernelTime { alone_ns: 9, interval_ns: 8 },
                 stages,
                 merge_ns: 4,
                 link_ns: 5,
@@ -374,6 +382,22 @@ mod tests {
         {
             assert_eq!(time_of(Some(&protocol::Time::from(&time))), time);
         }
+    }
+
+    #[rstest]
+    // Up to version 1.6, and against the rule.
+    #[case(None, KernelTime::unpipelined(5))]
+    #[case(Some(3), KernelTime { alone_ns: 5, interval_ns: 3 })]
+    #[case(Some(6), KernelTime::unpipelined(5))]
+    fn interval_is_at_most_the_time_alone(
+        #[case] kernel_interval_ns: Option<u64>,
+        #[case] expected: KernelTime,
+    ) {
+        let time = protocol::Modelled { kernel_ns: 5, kernel_interval_ns, ..Default::default() };
+        let DriveTime::Modelled(found) = time_of(Some(&protocol::Time::Modelled(time))) else {
+            panic!("a modelled time");
+        };
+        assert_eq!(found.kernel, expected);
     }
 
     #[rstest]

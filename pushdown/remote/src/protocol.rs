@@ -19,7 +19,7 @@ use objects::ObjectName;
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 6;
+pub const PROTOCOL_MINOR: u32 = 7;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
@@ -350,17 +350,21 @@ pub(crate) struct Modelled {
     #[prost(fixed64, tag = "2")]
     pub(crate) config_hash: u64,
     /// The source of each stage's schedule, in the order of `KernelStage::ALL`.
-    #[prost(uint32, repeated, tag = "12")]
+    #[prost(uint32, repeated, tag = "16")]
     pub(crate) schedules: Vec<u32>,
     #[prost(uint64, tag = "4")]
     pub(crate) setup_ns: u64,
     #[prost(uint64, tag = "5")]
     pub(crate) media_ns: u64,
+    /// Of a command alone, and of one behind another: nothing of peers up to version 1.6, where it
+    /// is the same.
     #[prost(uint64, tag = "6")]
     pub(crate) kernel_ns: u64,
-    /// In the order of `KernelStage::ALL`. The tags 3 and 7 were in use up to version 1.5, for
-    /// other stages, and are not given again.
-    #[prost(uint64, repeated, tag = "15")]
+    #[prost(uint64, optional, tag = "18")]
+    pub(crate) kernel_interval_ns: Option<u64>,
+    /// In the order of `KernelStage::ALL`. The tags 3 and 7 were in use up to version 1.5, and 12
+    /// and 15 in version 1.6, for other stages, and are not given again.
+    #[prost(uint64, repeated, tag = "17")]
     pub(crate) stages_ns: Vec<u64>,
     #[prost(uint64, tag = "8")]
     pub(crate) merge_ns: u64,
@@ -374,6 +378,8 @@ pub(crate) struct Modelled {
     pub(crate) bank_ns: u64,
     #[prost(uint64, tag = "14")]
     pub(crate) ideal_kernel_ns: u64,
+    #[prost(uint64, optional, tag = "19")]
+    pub(crate) ideal_kernel_interval_ns: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]

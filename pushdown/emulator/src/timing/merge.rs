@@ -100,6 +100,8 @@ mod tests {
         memory_write_iterations: 0,
         memory_reads: 0,
         dictionary_words: 0,
+        loader_iterations_max: 0,
+        loader_words: 0,
         memory_waits: 0,
         memory_writes: 0,
         string_words: 0,

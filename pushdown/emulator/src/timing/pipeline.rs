@@ -7,7 +7,7 @@
 //! setup   starting a command through the runtime, and waiting for its first request
 //! media   all requests, as many in flight as the drive keeps
 //! kernel  taking the command, and cycles of the stages / clock; cycles come from the iterations
-//!         that the stages made
+//!         that the stages made. Behind another command a part of it has gone by (`stages.rs`)
 //! merge   setup, and the slowest part of the merge; its scans come before it
 //! link    bytes of the result / host link bandwidth, and one latency
 //! ```
@@ -26,13 +26,13 @@ use nearscan_drive::{ModelId, Modelled};
 
 use super::{
     Parameters,
-    stages::{Waits, has_groups, kernel_ns},
+    stages::{Waits, has_groups, kernel_time},
     whole,
 };
 use crate::build::Build;
 
 /// Version of this model, shown with every figure.
-pub const MODEL_VERSION: u32 = 4;
+pub const MODEL_VERSION: u32 = 5;
 
 impl Parameters {
     /// Identity of the model with these parameters, of a drive with this build.
@@ -66,8 +66,8 @@ impl Parameters {
             setup_ns: whole(self.setup_ns + media.wait_ns),
             media_ns: whole(media.busy_ns),
             bank_ns: whole(self.scan_bank_ns(media_bytes, counters)),
-            kernel_ns: kernel_ns(&stages, groups),
-            ideal_kernel_ns: kernel_ns(&ideal, groups),
+            kernel: kernel_time(&stages, groups),
+            ideal_kernel: kernel_time(&ideal, groups),
             stages,
             merge_ns: 0,
             link_ns: 0,
@@ -84,6 +84,8 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
+    use nearscan_drive::KernelStage;
+
     use super::*;
     use crate::build::Profile;
 
@@ -104,7 +106,10 @@ mod tests {
     fn kernel_that_waits_for_strings_is_slower_than_an_ideal_one() {
         let counters = Counters { memory_waits: 3000, ..Counters::default() };
         let time = Parameters::default().scan(&build(), std::iter::empty(), &counters);
-        assert_eq!(time.kernel_ns - time.ideal_kernel_ns, 580_000);
+        assert_eq!(time.kernel.alone_ns - time.ideal_kernel.alone_ns, 580_000);
+        // What is loaded ahead hides none of it.
+        let interval_ns = time.kernel.interval_ns;
+        assert_eq!(interval_ns, time.kernel.alone_ns - time.stages.get(KernelStage::Start));
     }
 
     #[test]

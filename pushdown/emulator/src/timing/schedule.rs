@@ -97,6 +97,7 @@ mod tests {
     fn stage_that_waits_has_an_assumed_schedule_and_a_loop_a_linted_one() {
         let schedules = Parameters::default().schedules();
         assert_eq!(schedules.of(KernelStage::Decode), Schedule::Linted);
+        assert_eq!(schedules.of(KernelStage::Loaders), Schedule::Linted);
         assert_eq!(schedules.of(KernelStage::Memory), Schedule::Assumed);
         assert_eq!(schedules.of(KernelStage::Start), Schedule::Assumed);
     }

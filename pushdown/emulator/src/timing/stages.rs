@@ -2,31 +2,37 @@
 //! Models the stages of the scan kernel: the busy time of each for a command.
 //!
 //! The kernel counts the iterations of its loops, and a loop begins an iteration each cycle. No row
-//! flows before the command is loaded and the largest dictionary is whole; from then on the stages
-//! work side by side, and the busiest of them decides. Groups are written once the last row has
-//! gone by:
+//! flows before the command is loaded and its dictionaries are whole; from then on the stages work
+//! side by side, and the busiest of them decides. Groups are written once the last row has gone by:
 //!
 //! ```text
-//! Start, then Dictionary, then the most of
-//!     Fetch | Pages | Decompress | Decode | Memory | Filter | Project | Aggregate | Write
-//! (of groups: the most of all but Write, then Write)
+//! ahead   Start, then Loaders
+//! rows    Dictionary, then the most of
+//!             Fetch | Pages | Decompress | Decode | Memory | Filter | Project | Aggregate | Write
+//!         (of groups: the most of all but Write, then Write)
+//!
+//! alone     ahead + rows
+//! interval  the longer of ahead and rows
 //! ```
+//!
+//! Loaders have ports and memories of their own, the latter twice. So a unit does what goes ahead
+//! of one command while the rows of the one before flow: behind another command each takes the
+//! interval. A lane that loads its own dictionary decodes no row meanwhile, so that shows. All of
+//! this rests on the structure of the source: a dataflow region whose processes begin the next
+//! command as soon as each has ended its part of the present one.
 //!
 //! The stage that reads scratch keeps requests in flight, as many as its port does, so the way to
 //! the memory and back shows in none of them. It does where the next request depends on an answer:
 //! extremes of strings wait for each. A stage that asked ahead would not: the two times are the
 //! ends of a band. What dictionaries take of scratch is written before the rows, by one stage for
-//! all lanes.
+//! all lanes and another one for both loaders.
 //!
 //! The model omits the waits between stages that are busy at different times of a command.
 
 use nearscan_command::Counters;
-use nearscan_drive::{KernelStage, StageTimes};
+use nearscan_drive::{KernelStage, KernelTime, StageTimes};
 
 use super::{Parameters, whole};
-
-/// Stages that have to end before a row flows.
-const BEFORE_ROWS: [KernelStage; 2] = [KernelStage::Start, KernelStage::Dictionary];
 
 /// Whether the waits of the aggregates for device memory are charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +50,9 @@ impl Parameters {
         let cycles = |stage| match stage {
             // Loading the command and its key filters, and filling the pipeline.
             KernelStage::Start => self.fill_cycles + iterations(counters.key_words as f64),
+            KernelStage::Loaders => {
+                iterations(counters.loader_iterations_max.max(counters.loader_words).into())
+            }
             KernelStage::Dictionary => {
                 let busiest = counters.dictionary_iterations_lane_max;
                 iterations(busiest.max(counters.dictionary_words).into())
@@ -73,8 +82,10 @@ impl Parameters {
     fn scratch_cycles(&self, counters: &Counters) -> f64 {
         let read = self.stage_loop().cycles(counters.memory_read_iterations.into());
         let asked = f64::from(counters.memory_reads) * self.single_beat_cycles();
-        let beside_dictionaries =
-            counters.memory_write_iterations.saturating_sub(counters.dictionary_words);
+        let beside_dictionaries = counters
+            .memory_write_iterations
+            .saturating_sub(counters.dictionary_words)
+            .saturating_sub(counters.loader_words);
         let written = self.stage_loop().cycles(beside_dictionaries.into());
         read.max(asked).max(written)
     }
@@ -89,12 +100,15 @@ impl Parameters {
 }
 
 /// Time of a command of these stages. `groups` are written behind the last row.
-pub(super) fn kernel_ns(stages: &StageTimes, groups: bool) -> u64 {
-    let behind_rows = if groups { stages.get(KernelStage::Write) } else { 0 };
-    let alone = BEFORE_ROWS.map(|stage| stages.get(stage)).into_iter().sum::<u64>();
-    let rows = BEFORE_ROWS.into_iter().fold(*stages, |rows, stage| rows.with(stage, 0));
+pub(super) fn kernel_time(stages: &StageTimes, groups: bool) -> KernelTime {
+    let (ahead, rest) = stages.split();
+    let ahead_ns = ahead.sum();
+    let before_rows_ns = rest.get(KernelStage::Dictionary);
+    let behind_rows_ns = if groups { rest.get(KernelStage::Write) } else { 0 };
+    let rows = rest.with(KernelStage::Dictionary, 0);
     let rows = if groups { rows.with(KernelStage::Write, 0) } else { rows };
-    alone.saturating_add(rows.slowest().1).saturating_add(behind_rows)
+    let rows_ns = before_rows_ns.saturating_add(rows.slowest().1).saturating_add(behind_rows_ns);
+    KernelTime { alone_ns: ahead_ns.saturating_add(rows_ns), interval_ns: ahead_ns.max(rows_ns) }
 }
 
 /// Whether a command answers with groups: it has aggregated its rows.
@@ -109,6 +123,7 @@ mod tests {
     /// Counters in which one stage has more to do than all others.
     fn counters_of(stage: KernelStage) -> Counters {
         let rest = Counters {
+            loader_iterations_max: 30_000,
             dictionary_iterations_lane_max: 30_000,
             lines_read: 30_000,
             page_iterations_lane_max: 30_000,
@@ -125,6 +140,7 @@ mod tests {
         };
         match stage {
             KernelStage::Start => Counters { key_words: 16_384, ..Counters::default() },
+            KernelStage::Loaders => Counters { loader_iterations_max: 60_000, ..rest },
             KernelStage::Dictionary => Counters { dictionary_iterations_lane_max: 60_000, ..rest },
             KernelStage::Fetch => Counters { lines_read: 60_000, ..rest },
             KernelStage::Pages => Counters { page_iterations_lane_max: 60_000, ..rest },
@@ -155,30 +171,52 @@ mod tests {
         }
     }
 
+    /// The time of rows behind a dictionary of their lanes.
+    const DICTIONARY_NS: u64 = 100_000;
+
     #[test]
     fn busiest_stage_decides_once_rows_flow() {
         let stages = KernelStage::ALL.map(|(stage, _, _)| stage);
-        for stage in stages.into_iter().filter(|stage| !BEFORE_ROWS.contains(stage)) {
+        let before = [KernelStage::Start, KernelStage::Loaders, KernelStage::Dictionary];
+        for stage in stages.into_iter().filter(|stage| !before.contains(stage)) {
             // 16,000 requests of 58 / 16 cycles each.
             let most = if stage == KernelStage::Memory { 193_334 } else { 200_000 };
-            assert_eq!(kernel_ns(&stages_of(stage), false), START_NS + 100_000 + most, "{stage}");
+            let KernelTime { alone_ns, interval_ns } = kernel_time(&stages_of(stage), false);
+            assert_eq!(interval_ns, DICTIONARY_NS + most, "{stage}");
+            // Loaders take 30,000 iterations.
+            assert_eq!(alone_ns, START_NS + 100_000 + interval_ns, "{stage}");
         }
     }
 
     #[test]
-    fn command_and_dictionary_stages_are_not_hidden() {
-        assert_eq!(kernel_ns(&stages_of(KernelStage::Start), false), START_NS + KEYS_NS);
+    fn command_alone_hides_no_dictionary() {
+        let alone_ns = |stage| kernel_time(&stages_of(stage), false).alone_ns;
+        assert_eq!(alone_ns(KernelStage::Start), START_NS + KEYS_NS);
         let none = Parameters::default().stages(&Counters::default(), Waits::Exposed);
-        assert_eq!(kernel_ns(&none, false), START_NS);
-        let dictionary = kernel_ns(&stages_of(KernelStage::Dictionary), false);
-        assert_eq!(dictionary, START_NS + 200_000 + 100_000);
+        assert_eq!(kernel_time(&none, false), KernelTime::unpipelined(START_NS));
+        let all = START_NS + 200_000 + DICTIONARY_NS + 100_000;
+        assert_eq!(alone_ns(KernelStage::Loaders), all);
+        assert_eq!(alone_ns(KernelStage::Dictionary), all);
+    }
+
+    #[test]
+    fn command_behind_another_hides_what_goes_ahead_or_the_rows() {
+        let interval_ns = |stage| kernel_time(&stages_of(stage), false).interval_ns;
+        // Start and loaders in front of 100,000 of dictionary and 100,000 of rows.
+        assert_eq!(interval_ns(KernelStage::Loaders), START_NS + 200_000);
+        // A lane loads its own dictionary in front of its rows.
+        assert_eq!(interval_ns(KernelStage::Dictionary), 200_000 + 100_000);
+        // Only keys.
+        assert_eq!(interval_ns(KernelStage::Start), START_NS + KEYS_NS);
     }
 
     #[test]
     fn groups_are_written_behind_the_last_row() {
         let stages = stages_of(KernelStage::Decode);
-        let rows = kernel_ns(&stages, false);
-        assert_eq!(kernel_ns(&stages, true), rows + stages.get(KernelStage::Write));
+        let (rows, groups) = (kernel_time(&stages, false), kernel_time(&stages, true));
+        let write_ns = stages.get(KernelStage::Write);
+        assert_eq!(groups.alone_ns, rows.alone_ns + write_ns);
+        assert_eq!(groups.interval_ns, rows.interval_ns + write_ns);
         assert!(has_groups(&Counters { rows_aggregated: 1, ..Counters::default() }));
         assert!(!has_groups(&Counters::default()));
     }
@@ -193,11 +231,16 @@ mod tests {
         assert_eq!(memory_ns(&Counters { memory_reads: 1600, ..none }), 19_334);
         let written = Counters { memory_write_iterations: 900, ..none };
         assert_eq!(memory_ns(&written), 3000);
-        // What a dictionary takes is written before.
-        let loaded = Counters { dictionary_words: 600, ..written };
-        assert_eq!(memory_ns(&loaded), 1000);
-        let dictionary = Parameters::default().stages(&loaded, Waits::Exposed);
-        assert_eq!(dictionary.get(KernelStage::Dictionary), 2000);
+        // What dictionaries take is written before, by one stage for lanes and one for loaders.
+        let loaded = Counters { dictionary_words: 150, loader_words: 600, ..written };
+        assert_eq!(memory_ns(&loaded), 500);
+        let stages = Parameters::default().stages(&loaded, Waits::Exposed);
+        assert_eq!(stages.get(KernelStage::Dictionary), 500);
+        assert_eq!(stages.get(KernelStage::Loaders), 2000);
+        // Two loaders write more words than the busier one loads.
+        let beside = Counters { loader_iterations_max: 450, ..loaded };
+        let stages = Parameters::default().stages(&beside, Waits::Exposed);
+        assert_eq!(stages.get(KernelStage::Loaders), 2000);
     }
 
     #[test]

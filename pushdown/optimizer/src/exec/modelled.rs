@@ -80,7 +80,7 @@ impl CustomMetricValue for ModelledTime {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_drive::{KernelStage, ModelId, Schedules, StageTimes};
+    use nearscan_drive::{KernelStage, KernelTime, ModelId, Schedules, StageTimes};
 
     use super::*;
 
@@ -90,8 +90,8 @@ mod tests {
             setup_ns: 0,
             media_ns,
             bank_ns: 0,
-            kernel_ns,
-            ideal_kernel_ns: kernel_ns,
+            kernel: KernelTime::unpipelined(kernel_ns),
+            ideal_kernel: KernelTime::unpipelined(kernel_ns),
             stages: StageTimes::default().with(KernelStage::Decode, kernel_ns),
             merge_ns: 0,
             link_ns: 0,

@@ -31,8 +31,8 @@ use nearscan_command::{
 use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
-    FileRef, Identity, KernelRates, Lease, MediaRates, ModelId, Modelled, Outcome, Placement,
-    RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedules, Session,
+    FileRef, Identity, KernelRates, KernelTime, Lease, MediaRates, ModelId, Modelled, Outcome,
+    Placement, RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedules, Session,
     SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
 };
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
@@ -394,8 +394,8 @@ fn modelled() -> Modelled {
         setup_ns: 0,
         media_ns: COMMAND_NS,
         bank_ns: 0,
-        kernel_ns: 0,
-        ideal_kernel_ns: 0,
+        kernel: KernelTime::default(),
+        ideal_kernel: KernelTime::default(),
         stages: StageTimes::default(),
         merge_ns: 0,
         link_ns: 0,

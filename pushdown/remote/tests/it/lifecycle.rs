@@ -59,7 +59,7 @@ fn remote_completion_has_the_bytes_and_time_of_the_local_one() {
     assert_eq!(found.outcome, expected.outcome);
     assert_eq!(found.time, expected.time);
     assert_eq!(found.traffic, expected.traffic);
-    assert!(matches!(found.time, DriveTime::Modelled(time) if time.kernel_ns > 0));
+    assert!(matches!(found.time, DriveTime::Modelled(time) if time.kernel.alone_ns > 0));
     assert!(found.check(&command).is_ok());
 }
 
