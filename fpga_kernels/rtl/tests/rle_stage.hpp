@@ -67,8 +67,8 @@ inline void collect(nearscan::value_stream& values, nearscan::report_stream& rep
     for (uint32_t row = 0; row < token.count; row++) {
       const int64_t value = token.value.row[row];
       const bool is_far = ((token.far >> row) & 1) != 0;
-      answer.values.push_back(
-          is_far ? static_cast<int64_t>(memory[nearscan::referenced(value)]) : value);
+      answer.values.push_back(is_far ? static_cast<int64_t>(memory[nearscan::referenced(value)])
+                                     : value);
     }
   }
   answer.is_corrupt = reports.read().status != nearscan::STATUS_OK;
@@ -116,9 +116,9 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   stage_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
-  NS_STAGE(flow, nearscan::decode(plan, pages, payload, reports_in, writes, written, requests,
-                                  found, chip, chips, first_loaded, second_loaded, values, keys,
-                                  reports_out));
+  NS_STAGE(flow,
+           nearscan::decode(plan, pages, payload, reports_in, writes, written, requests, found,
+                            chip, chips, first_loaded, second_loaded, values, keys, reports_out));
   NS_STAGE(flow, nearscan::fill_chip(entries, chip, none_of_first, none_of_second, chips));
   NS_STAGE(flow, stage::serve_writes(writes, written, memory));
   NS_STAGE(flow, stage::collect(values, reports_out, memory, answer));

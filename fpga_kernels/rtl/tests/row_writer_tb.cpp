@@ -49,8 +49,8 @@ struct tester {
   tester(int argc, char** argv)
       : bench(argc, argv),
         words_in(bench, bench.top().words_dout, bench.top().words_empty_n, bench.top().words_read),
-        lines_out(bench, bench.top().lines_din, bench.top().lines_full_n,
-                  bench.top().lines_write) {}
+        lines_out(bench, bench.top().lines_din, bench.top().lines_full_n, bench.top().lines_write) {
+  }
 
   rtl::token<64> load(const job& what) {
     rtl::token<64> widths;
@@ -93,8 +93,7 @@ void add_word(job& to, const column_word& word) {
     if (is_high && !word.is_wide) break;
     word_token token;
     for (int row = 0; row < ROWS_OF_WORD; row++) {
-      rtl::set(token, words::number().at(row, WORD_BITS),
-               is_high ? word.high[row] : word.low[row]);
+      rtl::set(token, words::number().at(row, WORD_BITS), is_high ? word.high[row] : word.low[row]);
     }
     rtl::set(token, words::keep(), word.keep);
     rtl::set(token, words::present(), word.present);
@@ -144,7 +143,7 @@ job random_job(dice& chance, uint64_t words) {
   const uint32_t wide_percent = chance.chance(30) ? 0 : static_cast<uint32_t>(chance.below(100));
   const uint64_t order = chance.below(3);
   for (uint64_t i = 0; i < words; i++) {
-    const uint64_t column = order == 0 ? i % columns
+    const uint64_t column = order == 0   ? i % columns
                             : order == 1 ? i * columns / words
                                          : chance.below(columns);
     // The highest columns as well.
