@@ -9,10 +9,10 @@ use crate::{
     serve::serve,
 };
 
-/// The parameters of the time model that a check measures.
-const PARAMETERS: [&str; 8] = [
+/// The parameters of the time model that a check measures of any build. Of a build with one unit it
+/// measures `start_ns`, too: among several others hide it.
+const PARAMETERS: [&str; 7] = [
     "setup_ns",
-    "start_ns",
     "p2p_4_kib_bytes_per_s",
     "p2p_64_kib_bytes_per_s",
     "p2p_1_mib_bytes_per_s",
@@ -31,12 +31,12 @@ fn check(folder: &Path, url: &str, conformance: &str) -> (String, serde_json::Va
 }
 
 /// The figures of a drive with modelled times are those of the model, each within a hundredth.
-fn assert_model_is_found(out: &str, json: &serde_json::Value) {
+fn assert_model_is_found(parameters: &[&str], out: &str, json: &serde_json::Value) {
     assert!(out.contains("The drive is emulated. Its times are in the column modelled"), "{out}");
     assert_eq!(json["drive"]["emulated"], true);
     let figures = json["figures"].as_array().unwrap();
-    for name in PARAMETERS {
-        let figure = figures.iter().find(|figure| figure["name"] == name).unwrap();
+    for name in parameters {
+        let figure = figures.iter().find(|figure| figure["name"] == *name).unwrap();
         assert_eq!(figure["parameter"], true, "{figure}");
         let of = |value: &serde_json::Value| value.as_f64().unwrap();
         let ratio = of(&figure["modelled"]["value"]) / of(&figure["model"]);
@@ -45,7 +45,7 @@ fn assert_model_is_found(out: &str, json: &serde_json::Value) {
         if let Some(measured) = figure["measured"].as_object() {
             assert_eq!(measured["clock"], "simulation", "{figure}");
         }
-        assert!(out.lines().any(|line| line.starts_with(name)), "{out}");
+        assert!(out.lines().any(|line| line.starts_with(*name)), "{out}");
     }
 }
 
@@ -59,7 +59,7 @@ fn emulated_drive_has_the_parameters_of_its_model() {
     assert!(out.starts_with("emulated: SmartSSD, 1 scan unit of 7 lanes ("), "{out}");
     assert_eq!(json["conformance"]["failures"], serde_json::json!([]));
     assert!(json["conformance"]["cases"].as_u64().unwrap() > 6000, "{json}");
-    assert_model_is_found(&out, &json);
+    assert_model_is_found(&[&PARAMETERS[..], &["start_ns"]].concat(), &out, &json);
     assert_eq!(fs::read_dir(root).unwrap().count(), 0, "its files are removed");
 }
 
@@ -73,7 +73,7 @@ fn card_in_emulation_has_the_parameters_of_its_model() {
     assert!(out.starts_with("xrt: "), "{out}");
     assert!(out.contains("\nconformance: not run\n"), "{out}");
     assert_eq!(json["conformance"], serde_json::Value::Null);
-    assert_model_is_found(&out, &json);
+    assert_model_is_found(&PARAMETERS, &out, &json);
 }
 
 #[test]
