@@ -116,9 +116,9 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   stage_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
-  NS_STAGE(flow,
-           nearscan::decode(plan, pages, payload, reports_in, writes, written, requests, found,
-                            chip, chips, first_loaded, second_loaded, values, keys, reports_out));
+  NS_STAGE(flow, nearscan::decode(plan, nearscan::no_tests(), pages, payload, reports_in, writes,
+                                  written, requests, found, chip, chips, first_loaded,
+                                  second_loaded, values, keys, reports_out));
   NS_STAGE(flow, nearscan::fill_chip(entries, chip, none_of_first, none_of_second, chips));
   NS_STAGE(flow, stage::serve_writes(writes, written, memory));
   NS_STAGE(flow, stage::collect(values, reports_out, memory, answer));
