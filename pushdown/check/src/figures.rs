@@ -268,8 +268,8 @@ impl Formulas {
         self.model.fill_cycles / self.model.clock_hz * 1e9
     }
 
-    /// Whether empty scans in flight wait for units to start: a unit starts a command while the rows
-    /// of the one before flow, so those of others hide it.
+    /// Whether empty scans in flight wait for units to start. A unit starts a command while the
+    /// rows of the one before flow, so those of others hide it.
     fn start_shows(&self) -> bool {
         let empty = self.read(0);
         empty.kernel.interval_ns / u64::from(self.units) > empty.media_ns.max(empty.link_ns)
