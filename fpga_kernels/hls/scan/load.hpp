@@ -82,8 +82,6 @@ LOADERS_OF_NONE:
     plan.loader_codecs[loader].count = 0;
     plan.loader_runs[loader].count = 0;
     plan.loader_takes[loader].count = 0;
-    plan.loader_runs[loader].count = 0;
-    plan.loader_takes[loader].count = 0;
     plan.loader_entries[loader].count = 0;
   }
   plan.store_fill.active = false;
