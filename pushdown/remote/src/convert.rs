@@ -244,8 +244,8 @@ pub(crate) fn time_of(from: Option<&protocol::Time>) -> DriveTime {
     }
 }
 
-/// The time of a kernel. A peer that sends no interval knows of none: it is the time alone, which is
-/// also the upper limit of an interval.
+/// The time of a kernel. A peer that sends no interval knows of none: it is the time alone, which
+/// is also the upper limit of an interval.
 fn kernel_time(alone_ns: u64, interval_ns: Option<u64>) -> KernelTime {
     KernelTime { alone_ns, interval_ns: interval_ns.unwrap_or(alone_ns).min(alone_ns) }
 }
