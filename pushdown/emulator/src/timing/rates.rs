@@ -22,9 +22,9 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Stored bytes of a dictionary page for each token of Snappy: those of prices, which are nearly all
-/// different, have 4 to 5. It is the fewest bytes of an iteration of a loader, whose decoder takes a
-/// literal and the copy behind it in one, so the estimate is an upper limit.
+/// Stored bytes of a dictionary page for each token of Snappy: those of prices, which are nearly
+/// all different, have 4 to 5. It is the fewest bytes of an iteration of a loader, whose decoder
+/// takes a literal and the copy behind it in one, so the estimate is an upper limit.
 const BYTES_PER_DICTIONARY_ITERATION: u32 = 4;
 
 /// Stored bytes of all columns for each iteration of the busiest decompressor. A token has up to 8

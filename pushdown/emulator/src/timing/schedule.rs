@@ -3,8 +3,8 @@
 //!
 //! A loop of the scan kernel is `linted`: `check_synthesizable.py` has found nothing that keeps it
 //! from beginning an iteration each cycle. What a stage waits for beside its loops is assumed. The
-//! image has one of the modules in SystemVerilog, the Snappy decoder of the loaders, whose cycles are
-//! counted in RTL; the loaders' other loops are not, and so no schedule of a whole stage is `rtl`.
+//! image has one of the modules in SystemVerilog, the Snappy decoder of the loaders, whose cycles
+//! are counted in RTL; the loaders' other loops are not, so no schedule of a whole stage is `rtl`.
 
 use nearscan_drive::{KernelStage, Schedule, Schedules};
 
