@@ -223,12 +223,11 @@ inline uint64_t expansion_max(uint16_t codec) {
 /// Whether a column's dictionary may have more entries than fit on chip. An entry has as many bytes
 /// as a stored value, or at least the length of a string.
 inline bool may_be_far(const column_record& column, const decode_plan& lane) {
-  const bool indexed = ((column.encodings >> ENCODING_RLE_DICTIONARY) & 1) != 0 ||
-                       ((column.encodings >> ENCODING_PLAIN_DICTIONARY) & 1) != 0;
   const uint64_t entry_bits = lane.reading.stored_bits != 0 ? lane.reading.stored_bits : 32u;
   const uint64_t bits_max = 8 * expansion_max(column.codec) * column.dictionary_bytes;
   const bool is_known = column.dictionary_bytes != 0;
-  return indexed && (!is_known || bits_max > entry_bits * DICTIONARY_ENTRIES_ON_CHIP);
+  return may_have_indexes(column) &&
+         (!is_known || bits_max > entry_bits * DICTIONARY_ENTRIES_ON_CHIP);
 }
 
 /// Loads the columns.

@@ -6,13 +6,18 @@
 
 namespace nearscan {
 
+/// Whether pages of a column may have indexes into a dictionary.
+inline bool may_have_indexes(const column_record& column) {
+  const uint32_t indexes = 1u << ENCODING_RLE_DICTIONARY | 1u << ENCODING_PLAIN_DICTIONARY;
+  return (column.encodings & indexes) != 0;
+}
+
 /// Whether a loader may load the dictionary of a column: it has numbers, the command says where the
 /// dictionary page ends, and a loader has its codec.
 inline bool may_be_loaded(const column_record& column, const decode_plan& lane) {
-  const bool indexed = ((column.encodings >> ENCODING_RLE_DICTIONARY) & 1) != 0 ||
-                       ((column.encodings >> ENCODING_PLAIN_DICTIONARY) & 1) != 0;
-  return indexed && column.dictionary_bytes != 0 && column.dictionary_bytes < column.length &&
-         lane.reading.stored_bits >= 8 && column.codec != CODEC_LZ4_RAW;
+  return may_have_indexes(column) && column.dictionary_bytes != 0 &&
+         column.dictionary_bytes < column.length && lane.reading.stored_bits >= 8 &&
+         column.codec != CODEC_LZ4_RAW;
 }
 
 /// Gives the dictionary of a column to a loader.
