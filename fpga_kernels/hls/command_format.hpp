@@ -62,7 +62,7 @@ static constexpr uint32_t SECTIONS_MAX = 32u;
 static constexpr uint32_t COLUMNS_MAX = 16u;
 static constexpr uint32_t STEPS_MAX = 32u;
 static constexpr uint32_t LITERALS_MAX = 1024u;
-static constexpr uint32_t TEST_COLUMNS_MAX = 4u;
+static constexpr uint32_t TEST_COLUMNS_MAX = 3u;
 static constexpr uint32_t TESTS_MAX = 64u;
 static constexpr uint32_t TESTS_PER_COLUMN_MAX = 16u;
 static constexpr uint32_t STRINGS_MAX = 1024u;
@@ -380,7 +380,7 @@ struct column_record {
   uint8_t definition_level_max;  // 3: 0 required, 1 optional
   uint8_t codec;  // 4: codec, numbered as in Parquet
   uint8_t value_kind;  // 5: 0 integer, 1 bytes
-  uint16_t encodings;  // 6: allowed encodings, a bit for each Parquet number
+  uint16_t encodings;  // 6: encodings that data pages may have, a bit for each Parquet number
   uint64_t offset;  // 8: first byte of the chunk in its input
   uint64_t length;  // 16: bytes of the chunk, dictionary page and page headers included
   uint64_t uncompressed_bytes;  // 24: its pages uncompressed, headers included

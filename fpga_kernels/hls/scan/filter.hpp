@@ -200,7 +200,9 @@ REPORTS:
   own.rows_in = words.rows_in;
   own.filter_iterations = max_u64(words.filter_iterations, steps.filter_iterations);
   if (plan.has_keys) {
-    own.filter_iterations = max_u64(own.filter_iterations, looked_up.read().filter_iterations);
+    const report keys = looked_up.read();
+    own.filter_iterations = max_u64(own.filter_iterations, keys.filter_iterations);
+    own.loader_iterations = max_u64(own.loader_iterations, keys.loader_iterations);
   }
   return own;
 }

@@ -143,7 +143,7 @@ VALUES:
       word.tests[row] = chip[indexes[row]].tests;
     }
   }
-  if (plan.needs_codes) {
+  if (plan.needs_codes || plan.by_entry) {
   CODES:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
@@ -162,6 +162,7 @@ inline bool look_up_row(const dictionary_places& dictionary, const chip_entries&
   const uint32_t near = is_near ? index : 0;
   word.value.row[row] = is_far ? dictionary.reference(index) : chip[near].value;
   if (plan.tests.test_count != 0) word.tests[row] = chip[near].tests;
+  if (plan.by_entry) word.code[row] = static_cast<uint16_t>(near + 1);
   if (is_far) word.far = static_cast<uint8_t>(word.far | 1u << row);
   return index < dictionary.entries;
 }

@@ -89,13 +89,10 @@ LOADERS_OF_NONE:
   plan.memory.lane_count = 0;
   plan.memory.look_up_count = 0;
   plan.gather.lane_count = 0;
-  plan.gather.key_count = 0;
   plan.gather.rows = 0;
   plan.predicate.step_count = 0;
   plan.predicate_slow.active = false;
-  plan.keys.count = 0;
   plan.keep.lane_count = 0;
-  plan.keep.has_keys = false;
   plan.keep.forwarded = 0;
   plan.keep.late = 0;
   plan.kept.lane_count = 0;
@@ -112,17 +109,47 @@ LOADERS_OF_NONE:
   plan.write.has_store = false;
 }
 
+/// The same for the key filters, whose bits were not loaded: nobody waits for them.
+inline void refuse_keys(scan_plan& plan) {
+LOADERS_WITHOUT_KEYS:
+  for (int loader = 0; loader < LOADERS; loader++) {
+#pragma HLS UNROLL
+    plan.loader_entries[loader].has_keys = false;
+  }
+  plan.gather.key_count = 0;
+  plan.keys.count = 0;
+  plan.entry_keys.active = false;
+  plan.keep.has_keys = false;
+}
+
+/// Loads the bits of the key filters of entries, or of all others, into a block; false when they
+/// are not what the command says.
+inline bool load_key_block(const uint64_t* command, const key_plan& plan, bool by_entry,
+                           key_blocks& blocks) {
+  hls::write_lock<key_memory> memory(blocks);
+  return load_key_bits(command, plan, by_entry, memory);
+}
+
 /// Process: a command in, for each of the others what it has to do out.
-inline void load_plan(const uint64_t* command, scan_plan& plan, key_memory& key_bits) {
+inline void load_plan(const uint64_t* command, scan_plan& plan, key_blocks& entry_keys,
+                      key_blocks& row_keys) {
   uint64_t words[COMMAND_BYTES_MAX / 8];
 #pragma HLS BIND_STORAGE variable = words type = ram_2p impl = bram
   copy_command(command, words);
   plan.write.refused = STATUS_OK;
   uint32_t status = load_command(words, plan);
-  if (status == STATUS_OK && !load_key_bits(command, plan.keys, key_bits)) {
-    status = STATUS_MALFORMED;
+  if (status == STATUS_OK) {
+    bool right = true;
+    if (plan.entry_keys.has_sets) right = load_key_block(command, plan.keys, true, entry_keys);
+    if (plan.keys.has_row_sets) {
+      right = load_key_block(command, plan.keys, false, row_keys) && right;
+    }
+    // A block that was written is read, or the next command would not get it.
+    if (!right) refuse_command(STATUS_MALFORMED, plan);
+  } else {
+    refuse_command(status, plan);
+    refuse_keys(plan);
   }
-  if (status != STATUS_OK) refuse_command(status, plan);
 }
 
 }  // namespace nearscan

@@ -230,6 +230,13 @@ inline bool may_be_far(const column_record& column, const decode_plan& lane) {
          (!is_known || bits_max > entry_bits * DICTIONARY_ENTRIES_ON_CHIP);
 }
 
+/// Whether all data pages have indexes into the dictionary: no other encoding of values is allowed.
+inline bool has_indexes_only(const column_record& column) {
+  const uint32_t indexes = 1u << ENCODING_RLE_DICTIONARY | 1u << ENCODING_PLAIN_DICTIONARY;
+  const uint32_t levels = 1u << ENCODING_RLE | 1u << ENCODING_BIT_PACKED;
+  return (column.encodings & indexes) != 0 && (column.encodings & ~(indexes | levels)) == 0;
+}
+
 /// Loads the columns.
 inline uint32_t load_columns(const uint64_t* words, const section_table& sections,
                              const command_header& header, program_scope& scope, scan_plan& plan) {
@@ -242,6 +249,7 @@ inline uint32_t load_columns(const uint64_t* words, const section_table& section
   plan.fetch_dictionaries.stream_count = LOADERS;
   plan.fetch_dictionaries.steps_max = header.steps_max;
   scope.may_be_loaded = 0;
+  scope.has_indexes = 0;
   // A reference has 39 bits for the first word of a byte string.
   if ((header.scratch_bytes >> (CODED_SHIFT - STRING_LENGTH_BITS + 3)) != 0) {
     return STATUS_MALFORMED;
@@ -255,6 +263,7 @@ COLUMNS:
     lane.needs_codes = false;
     lane.needs_bytes = false;
     lane.names_entries = false;
+    lane.by_entry = false;
     lane.is_loaded = false;
     lane.loader = 0;
     lane.pages_before = 0;
@@ -303,6 +312,11 @@ COLUMNS:
         column.scratch_bytes / DICTIONARY_SLOT_BYTES * (lane.reading.stored_bits / 8u);
     scope.dictionary_bytes[index] = column.dictionary_bytes != 0 ? column.dictionary_bytes : room;
     if (may_be_loaded(column, lane)) scope.may_be_loaded |= 1u << index;
+    if (has_indexes_only(column)) scope.has_indexes |= 1u << index;
+    // A dictionary has no entry that no row has, nor more than fit in the chunk.
+    const uint64_t entry_bytes = lane.reading.stored_bits >= 8 ? lane.reading.stored_bits / 8u : 1u;
+    const uint64_t in_chunk = column.uncompressed_bytes / entry_bytes;
+    scope.entries_max[index] = in_chunk < header.rows ? in_chunk : header.rows;
   }
   share_out_dictionaries(scope, plan);
   return STATUS_OK;

@@ -80,13 +80,27 @@ SHARE_OUT:
   }
 }
 
+/// The key filters that the entries of a column are looked up in, a bit each.
+inline uint8_t plan_key_sets(const scan_plan& plan, uint32_t column) {
+  uint32_t sets = 0;
+KEY_SETS_OF_COLUMN:
+  for (uint32_t index = 0; index < plan.keys.count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
+    const bool is_its = plan.gather.key_column[index] == column;
+    if (is_its && plan.keys.sets[index].by_entry) sets |= 1u << index;
+  }
+  return static_cast<uint8_t>(sets);
+}
+
 /// Plans how the entries of the dictionaries are loaded, once it is known what becomes of them.
-inline void load_entry_plans(scan_plan& plan) {
+inline void load_entry_plans(const program_scope& scope, uint32_t looked_up, scan_plan& plan) {
   uint32_t loaded = 0;
 ENTRY_PLANS:
   for (uint32_t loader = 0; loader < static_cast<uint32_t>(LOADERS); loader++) {
 #pragma HLS PIPELINE off
     plan.loader_entries[loader].count = plan.loaders[loader].count;
+    plan.loader_entries[loader].has_keys = plan.entry_keys.has_sets;
   DICTIONARIES:
     for (uint32_t at = 0; at < plan.loaders[loader].count; at++) {
 #pragma HLS PIPELINE off
@@ -95,8 +109,17 @@ ENTRY_PLANS:
       const decode_plan& lane = plan.decode[index];
       const bool has_store = plan.store.active && plan.store.lane == index;
       plan.loader_entries[loader].dictionary[at] =
-          dictionary_plan{index,     lane.reading,       lane.may_be_far,  lane.needs_codes,
-                          has_store, lane.scratch_begin, lane.scratch_end, lane.steps_max};
+          dictionary_plan{index,
+                          lane.reading,
+                          lane.may_be_far,
+                          lane.needs_codes,
+                          has_store,
+                          is_among(looked_up, index),
+                          plan_key_sets(plan, index),
+                          static_cast<uint32_t>(scope.entries_max[index]),
+                          lane.scratch_begin,
+                          lane.scratch_end,
+                          lane.steps_max};
       if (has_store) plan.store_fill.loader = static_cast<uint8_t>(loader);
       loaded |= 1u << index;
     }

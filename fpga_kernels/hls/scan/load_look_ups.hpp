@@ -52,11 +52,40 @@ PREDICATE_STEPS:
     if (at.op == OP_IS_NULL || at.op == OP_IS_NOT_NULL) continue;
     columns |= column_of(at.a, plan) | column_of(at.b, plan) | column_of(at.c, plan);
   }
+  return columns;
+}
+
+/// Decides which key filters look entries up, and gives them room for their verdicts; gives the
+/// columns of all others.
+inline uint32_t load_entry_keys(const program_scope& scope, uint32_t needed, scan_plan& plan) {
+  uint32_t columns = 0;
+  uint32_t room_first = 0;
+  plan.keys.has_row_sets = false;
+  plan.entry_keys.active = plan.keys.count != 0;
+  plan.entry_keys.has_sets = false;
 KEY_COLUMNS:
-  for (uint32_t index = 0; index < plan.gather.key_count; index++) {
+  for (uint32_t index = 0; index < plan.keys.count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
-    columns |= 1u << plan.gather.key_column[index];
+    const uint32_t column = plan.gather.key_column[index];
+    decode_plan& lane = plan.decode[column];
+    key_set_plan& set = plan.keys.sets[index];
+    // Whole words.
+    const uint64_t entries = (scope.entries_max[column] + 63) / 64 * 64;
+    set.by_entry = is_among(scope.has_indexes, column) && lane.is_loaded && lane.may_be_far &&
+                   !lane.needs_codes && !is_among(needed, column) &&
+                   entries <= ENTRY_VERDICTS_MAX - room_first;
+    set.verdict_first = room_first;
+    set.slot_first = lane.scratch_begin / 8;
+    if (set.by_entry) {
+      room_first += static_cast<uint32_t>(entries);
+      lane.by_entry = true;
+      plan.entry_keys.has_sets = true;
+    } else {
+      columns |= 1u << column;
+      plan.keys.has_row_sets = true;
+    }
+    plan.entry_keys.sets[index] = set;
   }
   return columns;
 }
@@ -98,14 +127,15 @@ FAR_LANES:
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
     if (plan.decode[index].may_be_far) far |= 1u << index;
   }
-  const uint32_t early = far & columns_of_filter(plan);
+  const uint32_t needed = columns_of_filter(plan);
+  const uint32_t early = far & (needed | load_entry_keys(scope, needed, plan));
   const uint32_t late = far & plan.keep.late & ~early;
   plan.gather.early = early;
   plan.keep.late = late;
   plan.kept.late = late;
   plan.kept.forwarded = plan.keep.forwarded;
   give_store(scope, early | late, plan);
-  load_entry_plans(plan);
+  load_entry_plans(scope, early | late, plan);
   plan.memory.lane_count = scope.column_count;
   plan.memory.look_up_count = 0;
 LOOK_UPS:

@@ -37,6 +37,7 @@ READ_DICTIONARIES:
 /// The ways of the entries of a loader.
 struct entry_ways {
   store_stream& store;
+  key_entry_stream& keys;
   slot_run_stream& runs;
   slot_word_stream& words;
 };
@@ -100,12 +101,15 @@ ENTRIES:
     if (status == STATUS_OK) status = to_number(plan.reading, read, value);
     if (status == STATUS_OK && entry >= plan.steps_max) status = STATUS_STEPS_EXCEEDED;
     if (status == STATUS_OK) {
+      if (plan.key_sets != 0) {
+        ways.keys.write(key_entry_token{value, entry, plan.key_sets, false});
+      }
       if (entry < dictionary_places::ON_CHIP) {
         chip.write(chip_token{value, 0, false});
       } else if (plan.has_store && places.fits_store(entry, value)) {
         stored.put(ways.store, dictionary_places::stored(entry), static_cast<int32_t>(value));
         places.stored_end = entry + 1;
-      } else {
+      } else if (plan.is_looked_up) {
         slots.put(places, entry, page.value_count, value, ways);
       }
     }
@@ -132,6 +136,7 @@ inline void load_dictionary(const dictionary_plan& plan, page_stream& pages, byt
   const uint32_t entries = is_dictionary ? page.value_count : 0;
   if (is_dictionary) {
     status = check_entries(entries, plan.may_be_far, plan.needs_codes);
+    if (plan.key_sets != 0 && entries > plan.entries_max) status = STATUS_DICTIONARY_SIZE;
     const uint64_t slot_bytes = static_cast<uint64_t>(entries) * NUMBER_SLOT_WORDS * 8;
     if (status == STATUS_OK && entries > dictionary_places::ON_CHIP &&
         slot_bytes > plan.scratch_end - plan.scratch_begin) {
@@ -185,9 +190,9 @@ PAGES_BEHIND:
 /// store and to device memory, and word of each dictionary to its lane.
 inline void load_entries(const loader_entry_plan& plan, page_stream& pages, byte_stream& payload,
                          report_stream& reports, chip_stream chips[LANES], store_stream& store,
-                         slot_run_stream& runs, slot_word_stream& words,
+                         key_entry_stream& keys, slot_run_stream& runs, slot_word_stream& words,
                          slots_written_stream& written, dictionary_stream loaded[LANES]) {
-  entry_ways ways = {store, runs, words};
+  entry_ways ways = {store, keys, runs, words};
   uint64_t iterations = 0;
 LOAD_DICTIONARIES:
   for (uint32_t at = 0; at < plan.count; at++) {
@@ -197,6 +202,7 @@ LOAD_DICTIONARIES:
                     loaded[dictionary.column], iterations);
   }
   runs.write(slot_run{0, 0, true});
+  if (plan.has_keys) keys.write(key_entry_token{0, 0, 0, true});
 }
 
 /// Stage: entries in, of the lane itself or of the loader that loads its dictionary; those on chip

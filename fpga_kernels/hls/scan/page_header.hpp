@@ -237,13 +237,11 @@ inline uint32_t classify_first(const header_fields& fields, const page_plan& pla
   return STATUS_OK;
 }
 
-/// The one name of an encoding under which its pages travel on.
+/// The one name of an encoding under which its pages travel on. The command says which ones data
+/// pages may have.
 inline uint32_t classify_encoding(const header_fields& fields, const page_plan& plan,
                                   page_token& page) {
-  if (fields.encoding < 0 || fields.encoding > 15 ||
-      ((plan.encodings >> fields.encoding) & 1) == 0) {
-    return STATUS_ENCODING;
-  }
+  if (fields.encoding < 0 || fields.encoding > 15) return STATUS_ENCODING;
   page.encoding = static_cast<uint8_t>(fields.encoding);
   if (fields.type == PAGE_DICTIONARY) {
     // On a dictionary page PLAIN_DICTIONARY is the old name of PLAIN.
@@ -252,6 +250,7 @@ inline uint32_t classify_encoding(const header_fields& fields, const page_plan& 
     page.encoding = ENCODING_PLAIN;
     return plain ? STATUS_OK : STATUS_ENCODING;
   }
+  if (((plan.encodings >> fields.encoding) & 1) == 0) return STATUS_ENCODING;
   if (page.encoding == ENCODING_PLAIN_DICTIONARY) page.encoding = ENCODING_RLE_DICTIONARY;
   switch (page.encoding) {
     case ENCODING_PLAIN:

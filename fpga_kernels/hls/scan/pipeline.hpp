@@ -25,6 +25,7 @@
 #include "aggregate.hpp"
 #include "decode.hpp"
 #include "decompress.hpp"
+#include "entry_keys.hpp"
 #include "entry_store.hpp"
 #include "fetch.hpp"
 #include "filter.hpp"
@@ -66,9 +67,6 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   // An iteration reads the tables of all operands.
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete
-  key_memory key_bits;
-#pragma HLS BIND_STORAGE variable = key_bits.word type = ram_2p impl = uram
-#pragma HLS ARRAY_PARTITION variable = key_bits.word dim = 1 complete
   line_stream lines[LANES];
   page_stream pages[LANES];
   byte_stream page_bytes[LANES];
@@ -119,6 +117,11 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   passed_blocks filter_pass_blocks;
   batch_stream filter_eval_batches;
   batch_stream filter_pass_batches;
+  key_blocks entry_keys;
+  key_blocks row_keys;
+  key_entry_stream key_entries[LOADERS];
+  verdict_blocks verdicts_on_entries;
+  report_stream entry_key_report;
   key_mark_stream key_marks;
   value_stream key_words[KEY_FILTERS_MAX];
   slow_stream predicate_words;
@@ -155,7 +158,7 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   memory_report_stream slots_report;
   memory_report_stream store_report;
 
-  load_plan(command, plan, key_bits);
+  load_plan(command, plan, entry_keys, row_keys);
   NS_REGION(flow);
   NS_STAGE(flow, read_memory(plan.memory, slots, entries, requests, found, state_requests, states,
                              string_requests, strings, scratch, memory_read));
@@ -186,12 +189,16 @@ LOADER_STAGES:
                       plan.loader_takes[loader], sent_dictionaries[loader], sent_bytes[loader],
                       unpacked_bytes[loader], dictionary_parsed[loader], plain_dictionaries[loader],
                       plain_dictionary_bytes[loader], dictionary_decompressed[loader]));
-    NS_LANE_STAGE(flow, loader, true,
-                  load_entries(plan.loader_entries[loader], plain_dictionaries[loader],
-                               plain_dictionary_bytes[loader], dictionary_decompressed[loader],
-                               loaded_chips[loader], store_tokens[loader], slot_runs[loader],
-                               slot_words[loader], slots_written[loader], loaded[loader]));
+    NS_LANE_STAGE(
+        flow, loader, true,
+        load_entries(plan.loader_entries[loader], plain_dictionaries[loader],
+                     plain_dictionary_bytes[loader], dictionary_decompressed[loader],
+                     loaded_chips[loader], store_tokens[loader], key_entries[loader],
+                     slot_runs[loader], slot_words[loader], slots_written[loader], loaded[loader]));
   }
+  NS_STAGE_IF(flow, plan.entry_keys.active,
+              filter_entries(plan.entry_keys, entry_keys, key_entries, verdicts_on_entries,
+                             entry_key_report));
   NS_STAGE(flow, write_slots(slot_runs, slot_words, slots_written, entries_out, slots_report));
   NS_STAGE(flow, fetch(input, plan.fetch, cancel_word{cancel}, lines, fetched));
 LANE_STAGES:
@@ -240,7 +247,8 @@ UNTESTED_LANES:
   NS_STAGE_IF(flow, plan.predicate_slow.active,
               compute_slow_steps(plan.predicate_slow, predicate_words, predicate_results));
   NS_STAGE_IF(flow, plan.keys.count != 0,
-              look_keys_up(plan.keys, key_bits, key_marks, key_words, keys_found, key_report));
+              look_keys_up(plan.keys, row_keys, verdicts_on_entries, key_marks, key_words,
+                           keys_found, entry_key_report, key_report));
   NS_STAGE(flow, pass_on_kept(plan.keep, filter_pass_blocks, filter_pass_batches, verdicts,
                               keys_found, decoded, gather_report, predicate_report, key_report,
                               forwarded, filtered, filter_report));

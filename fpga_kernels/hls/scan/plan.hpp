@@ -99,6 +99,8 @@ struct decode_plan {
   bool nullable;
   bool needs_codes;
   bool needs_bytes;
+  /// Whether its entries were looked up in a key filter: all of its pages have indexes.
+  bool by_entry;
   /// References to the strings of a small dictionary name their entries.
   bool names_entries;
   /// Whether its dictionary may have more entries than fit on chip.
@@ -160,11 +162,21 @@ static constexpr uint64_t SLOW_STEPS =
 /// per iteration.
 static constexpr uint32_t KEY_BLOCK_WORDS = 4;
 static constexpr uint32_t KEY_BLOCKS = KEY_BITS_BYTES_MAX / (8 * KEY_BLOCK_WORDS);
+
+/// The bits of key filters, in blocks of 32 bytes. A second memory would let a command with sets
+/// for rows be loaded sooner; those with large dictionaries have none for rows.
+typedef uint64_t key_memory[KEY_BLOCK_WORDS][KEY_BLOCKS];
+typedef hls::stream_of_blocks<key_memory, 1> key_blocks;
 static constexpr uint32_t KEY_ROWS_AT_ONCE = 2;
 
 /// A set of keys.
 struct key_set_plan {
   bool is_bitmap;
+  /// Whether entries are looked up instead of rows: their first verdict, and the word of scratch
+  /// of the first entry.
+  bool by_entry;
+  uint32_t verdict_first;
+  uint64_t slot_first;
   int64_t first;
   int64_t last;
   uint32_t block_first;
@@ -173,8 +185,16 @@ struct key_set_plan {
 };
 
 /// Key filters, if `count` is not 0; their bits begin at a word behind the command.
+/// Of the process that looks entries up.
+struct entry_key_plan {
+  bool active;
+  bool has_sets;
+  key_set_plan sets[KEY_FILTERS_MAX];
+};
 struct key_plan {
   uint32_t count;
+  /// Whether a set has rows that are looked up in it.
+  bool has_row_sets;
   uint32_t word_first;
   key_set_plan sets[KEY_FILTERS_MAX];
 };
@@ -213,6 +233,11 @@ struct dictionary_plan {
   bool may_be_far;
   bool needs_codes;
   bool has_store;
+  /// Whether far entries are looked up, and so needed in device memory.
+  bool is_looked_up;
+  /// The key filters that its entries are looked up in, a bit each, and the most entries then.
+  uint8_t key_sets;
+  uint32_t entries_max;
   uint64_t scratch_begin;
   uint64_t scratch_end;
   uint64_t steps_max;
@@ -237,6 +262,8 @@ struct loader_take_plan {
 };
 struct loader_entry_plan {
   uint32_t count;
+  /// Whether entries are looked up in key filters.
+  bool has_keys;
   dictionary_plan dictionary[LANES];
 };
 
@@ -376,6 +403,7 @@ struct scan_plan {
   program_plan predicate;
   slow_plan predicate_slow;
   key_plan keys;
+  entry_key_plan entry_keys;
   keep_plan keep;
   kept_plan kept;
   program_plan projection;

@@ -14,6 +14,7 @@
 #include "tb_shapes.hpp"
 #include "tb_storage.hpp"
 #include "tb_iterations.hpp"
+#include "tb_entry_keys.hpp"
 #include "tb_loaders.hpp"
 
 namespace {
@@ -47,6 +48,7 @@ void run_everything(tally& all) {
   shapes(all);
   iterations(all);
   loaders(all);
+  entry_keys(all);
   refused(all);
   const tally before = all;
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);

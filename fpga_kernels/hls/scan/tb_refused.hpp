@@ -26,9 +26,13 @@ struct refusals {
   }
 
   void expect(const std::string& name, const scan_model& model, uint32_t status) {
-    while (chunks.size() < model.columns.size()) chunks.push_back(chunks[1]);
+    expect(name, model, chunks, status);
+  }
+
+  void expect(const std::string& name, const scan_model& model,
+              const std::vector<written_chunk>& of_columns, uint32_t status) {
     uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
-    run_damaged(all, name, bind_model(model, chunks), model, depth_mode::roomy, statuses);
+    run_damaged(all, name, bind_model(model, of_columns), model, depth_mode::roomy, statuses);
     if (statuses[status] != 1) all.fail(name, "is not refused as it should be");
   }
 
@@ -244,11 +248,13 @@ struct refusals {
     wrong.tests = {{1, TEST_LIKE + 1, {"a"}}};
     expect("a test that is not there", wrong, STATUS_UNSUPPORTED);
     scan_model wide = good;
-    while (wide.columns.size() <= TEST_COLUMNS_MAX) wide.columns.push_back(good.columns[1]);
+    wide.projection.clear();
+    wide.columns.assign(TEST_COLUMNS_MAX + 1, good.columns[1]);
+    const std::vector<written_chunk> texts(TEST_COLUMNS_MAX + 1, chunks[1]);
     wide.tests = {{TEST_COLUMNS_MAX - 1, TEST_IN, {"a"}}};
-    expect("a test of the last column that may have one", wide, STATUS_OK);
+    expect("a test of the last column that may have one", wide, texts, STATUS_OK);
     wide.tests = {{TEST_COLUMNS_MAX, TEST_IN, {"a"}}};
-    expect("a test of a column behind those", wide, STATUS_UNSUPPORTED);
+    expect("a test of a column behind those", wide, texts, STATUS_UNSUPPORTED);
   }
 };
 

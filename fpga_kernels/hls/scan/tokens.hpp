@@ -174,9 +174,9 @@ struct credit_token {
   uint8_t count;
 };
 
-/// Entries of 32 bits in the store: 15 URAMs of two ports. Two look-ups per iteration are as many
+/// Entries of 32 bits in the store: 14 URAMs of two ports. Two look-ups per iteration are as many
 /// as a dictionary on chip gives.
-static constexpr uint32_t STORE_ENTRIES = 122880;
+static constexpr uint32_t STORE_ENTRIES = 114688;
 static constexpr uint32_t STORE_PLACE_BITS = 17;
 static_assert(STORE_ENTRIES <= 1u << STORE_PLACE_BITS, "a place has so many bits");
 
@@ -405,11 +405,25 @@ typedef hls::stream<entry_token, ENTRIES_DUE> entry_stream;
 typedef hls::stream<credit_token, ENTRIES_DUE> credit_stream;
 typedef hls::stream<store_token, 2> store_stream;
 typedef hls::stream<chip_token, 2> chip_stream;
+
+/// An entry of a key column on its way to be looked up, or no more.
+struct key_entry_token {
+  int64_t value;
+  uint32_t index;
+  uint8_t sets;
+  bool last;
+};
+typedef hls::stream<key_entry_token, 16> key_entry_stream;
 typedef hls::stream<slot_run, 2> slot_run_stream;
 typedef hls::stream<uint64_t, SLOT_BURST_WORDS> slot_word_stream;
 /// That all words of a run are in memory.
 typedef hls::stream<bool, 1> slots_written_stream;
 /// Entries on chip and the store: those of a command are filled while the one before uses its own.
+/// Verdicts on entries of dictionaries, for each key filter a run of them: one URAM.
+static constexpr uint32_t ENTRY_VERDICTS_MAX = 262144;
+typedef uint64_t entry_verdicts[ENTRY_VERDICTS_MAX / 64];
+typedef hls::stream_of_blocks<entry_verdicts, 2> verdict_blocks;
+
 typedef chip_entry chip_entries[DICTIONARY_ENTRIES_ON_CHIP];
 typedef int32_t store_entries[STORE_ENTRIES];
 typedef hls::stream_of_blocks<chip_entries, 2> chip_blocks;

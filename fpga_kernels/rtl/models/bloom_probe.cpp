@@ -36,7 +36,7 @@ BLOCKS:
     if (rtl::get(token, bits::is_block()) == 0) continue;
     for (uint32_t word = 0; word < nearscan::KEY_BLOCK_WORDS; word++) {
       const rtl::field place = bits::block().at(static_cast<int>(word), WORD_BITS);
-      memory.word[word][block % nearscan::KEY_BLOCKS] = rtl::get(token, place);
+      memory[word][block % nearscan::KEY_BLOCKS] = rtl::get(token, place);
     }
   }
   bool probing = true;

@@ -262,7 +262,7 @@ record! {
         4 codec: u8,
         /// 0 integer, 1 bytes
         5 value_kind: u8,
-        /// allowed encodings, a bit for each Parquet number
+        /// encodings that data pages may have, a bit for each Parquet number
         6 encodings: u16,
         /// first byte of the chunk in its input
         8 offset: u64,

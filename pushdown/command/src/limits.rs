@@ -36,7 +36,7 @@ pub const TESTS_PER_COLUMN_MAX: u32 = 16;
 /// The first columns of a fragment, of which a kernel does string tests: so many lanes have what
 /// tests take of the part. It answers tests of others with
 /// [`Status::Unsupported`](crate::Status::Unsupported).
-pub const TEST_COLUMNS_MAX: u32 = 4;
+pub const TEST_COLUMNS_MAX: u32 = 3;
 
 /// String tests of a command.
 pub const TESTS_MAX: u32 = 64;

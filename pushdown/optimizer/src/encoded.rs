@@ -30,7 +30,7 @@ use crate::{
 
 /// Entries of the memory that the scan kernel has for the large dictionary of one column of
 /// numbers, beside what each decoder has of its own.
-const STORE_ENTRIES: f64 = 122_880.0;
+const STORE_ENTRIES: f64 = 114_688.0;
 
 /// Bytes of a string of a dictionary with its length; an assumption.
 const STRING_BYTES: f64 = 24.0;

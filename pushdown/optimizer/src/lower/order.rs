@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn columns_stay_where_all_that_have_tests_are_in_front() {
-        let fragment = tested(&[3, 1]);
+        let fragment = tested(&[2, 1]);
         assert_eq!(names(&fragment), "nabcdef");
-        assert_eq!(conjuncts(&fragment), [("c", &b"3"[..]), ("a", b"1")]);
-        assert_eq!(fragment.tests.iter().map(|test| test.column).collect::<Vec<_>>(), [1, 3]);
+        assert_eq!(conjuncts(&fragment), [("b", &b"2"[..]), ("a", b"1")]);
+        assert_eq!(fragment.tests.iter().map(|test| test.column).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]
@@ -142,11 +142,11 @@ mod tests {
             let column = builder.column(usize::from(column)).unwrap();
             builder.test(Target::Predicate, column, TestOp::In, vec![b"x".to_vec()])
         };
-        for column in 1..=4 {
+        for column in 1..=3 {
             test(column).unwrap();
         }
-        test(4).unwrap();
-        let kept = test(5).unwrap_err();
-        assert_eq!(kept.detail, "more than 4 columns with string tests");
+        test(3).unwrap();
+        let kept = test(4).unwrap_err();
+        assert_eq!(kept.detail, "more than 3 columns with string tests");
     }
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests key filters over the entries of dictionaries: what they pass, when rows are looked up all
+// the same, and what either costs.
+#pragma once
+
+#include "tb_iterations.hpp"
+#include "tb_malformed.hpp"
+
+namespace nearscan_tb {
+
+static constexpr uint64_t ENTRY_ROWS = 6000;
+
+/// A key column with more entries than fit on chip, and one of small numbers.
+inline scan_model make_entry_model(uint64_t null_every) {
+  scan_model model;
+  model.rows = ENTRY_ROWS;
+  const auto key = [](uint64_t row) { return static_cast<int64_t>(row * 7 % 5500 * 3); };
+  model.columns = {number_column(ENTRY_ROWS, null_every, key),
+                   number_column(ENTRY_ROWS, 0, [](uint64_t row) { return as_row(row % 50); })};
+  for (column_model& column : model.columns) {
+    column.style.values = layout::dictionary;
+    column.style.seed = 1;
+  }
+  model.slots.clear();
+  model.states = false;
+  model.row_columns = {{column_at(1), WIDTH_W64}};
+  return model;
+}
+
+inline std::vector<int64_t> keys_up_to(int64_t end, int64_t step) {
+  std::vector<int64_t> keys;
+  for (int64_t key = 0; key < end; key += step) keys.push_back(key);
+  return keys;
+}
+
+/// Entries on chip and far ones, NULLs, two sets, and a column that is shown too.
+inline void entries_pass_as_rows_do(tally& all) {
+  const key_filter_model bloom = {0, KEY_SET_BLOOM, 100, 16000, 64, keys_up_to(16000, 21)};
+  const key_filter_model bitmap = {0, KEY_SET_BITMAP, 3000, 14999, 0, keys_up_to(15000, 12)};
+  const key_filter_model small = {1, KEY_SET_BITMAP, 0, 255, 0, keys_up_to(50, 2)};
+  for (const uint64_t null_every : {0, 5}) {
+    const std::string name = null_every == 0 ? "entries" : "entries and NULL";
+    scan_model model = make_entry_model(null_every);
+    for (const key_filter_model& filter : {bloom, bitmap}) {
+      model.key_filters = {filter};
+      run_model(all, name + " in a set", model);
+    }
+    model.key_filters = {bloom, bitmap};
+    run_model(all, name + " in two sets", model);
+    // The other column's dictionary is on chip, so that its rows are looked up.
+    model.key_filters = {small, bitmap};
+    run_model(all, name + " and rows", model);
+    model.row_columns.push_back({column_at(0), WIDTH_W64});
+    run_model(all, name + " that are shown", model);
+    model.literals = {9000};
+    model.predicate = {make_step(OP_LESS, column_at(0), literal_at(0))};
+    run_model(all, name + " that are compared", model);
+  }
+  // The third one has no room for verdicts: each takes nearly half of it.
+  scan_model wide = make_entry_model(0);
+  wide.columns.push_back(wide.columns[0]);
+  wide.columns.push_back(wide.columns[0]);
+  wide.key_filters = {bloom, bitmap, bloom};
+  wide.key_filters[1].column = 2;
+  wide.key_filters[2].column = 3;
+  run_model(all, "entries of three columns", wide);
+}
+
+/// An entry is looked up once, beside the loading; before the filter no row is looked up in device
+/// memory.
+inline void iterations_of_entry_keys(tally& all) {
+  scan_model model = make_entry_model(0);
+  const uint64_t entries = 5500;
+  model.columns[0].style.codec = CODEC_UNCOMPRESSED;
+  model.row_columns = {{column_at(1), WIDTH_W64}};
+  model.key_filters = {{0, KEY_SET_BITMAP, 0, 16499, 0, {}}};
+  check_iterations(all, "look-ups of a key by entry", model, dictionary_reads, 0);
+  check_iterations(all, "scratch read for a key by entry", model, memory_read_iterations, 0);
+  check_iterations(all, "scratch written for a key by entry", model, memory_write_iterations, 0);
+  model.key_filters.assign(2, model.key_filters[0]);
+  check_iterations(all, "two sets for each entry", model, loader_iterations, 2 * entries);
+}
+
+/// What a command must not claim, and a set that was damaged.
+inline void refused_entry_keys(tally& all) {
+  scan_model model = make_entry_model(0);
+  model.key_filters = {{0, KEY_SET_BITMAP, 0, 16499, 0, keys_up_to(16000, 6)}};
+  std::vector<written_chunk> chunks;
+  for (const column_model& column : model.columns) chunks.push_back(write_chunk(column));
+  uint64_t statuses[STATUS_STEPS_EXCEEDED + 1] = {0};
+  const auto expect = [&](const std::string& name, const test_memories& memories, uint32_t status) {
+    for (depth_mode mode : ALL_DEPTHS) {
+      const uint64_t before = statuses[status];
+      run_damaged(all, name, memories, model, mode, statuses);
+      if (statuses[status] == before) all.fail(name, "is not refused as it should be");
+    }
+  };
+  expect("entries as they are", bind_model(model, chunks), STATUS_OK);
+  std::vector<written_chunk> fewer = chunks;
+  fewer[0].page_bytes = 5000 * 8;
+  expect("more entries than the chunk has room for", bind_model(model, fewer),
+         STATUS_DICTIONARY_SIZE);
+  std::vector<written_chunk> plain = chunks;
+  model.columns[0].style.values = layout::dictionary_then_plain;
+  model.columns[0].style.plain_from = 5800;
+  plain[0] = write_chunk(model.columns[0]);
+  if (!plain[0].plain_data_pages) all.fail("pages without indexes", "there are none");
+  plain[0].plain_data_pages = false;
+  expect("pages without indexes", bind_model(model, plain), STATUS_ENCODING);
+  test_memories damaged = bind_model(model, chunks);
+  // The bits stand behind the command.
+  damaged.command[static_cast<uint32_t>(damaged.command[1]) / 8] ^= 1;
+  expect("a set with another bit", damaged, STATUS_MALFORMED);
+}
+
+inline void entry_keys(tally& all) {
+  entries_pass_as_rows_do(all);
+  iterations_of_entry_keys(all);
+  refused_entry_keys(all);
+}
+
+}  // namespace nearscan_tb
