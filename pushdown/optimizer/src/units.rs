@@ -257,10 +257,32 @@ fn encodings_of(chunk: &ColumnChunkMetaData, name: &str, known: Encodings) -> Lo
         }
         members.push(member);
     }
-    // A footer may leave out what every reader has to expect: a dictionary page is plain, levels
-    // are RLE.
-    members.extend([Encoding::Plain, Encoding::Rle]);
+    // A footer may leave out what every reader has to expect: levels are RLE.
+    members.push(Encoding::Rle);
+    match is_in_dictionary(chunk) {
+        true => members.retain(|member| is_no_value(*member)),
+        false => members.push(Encoding::Plain),
+    }
     Ok(Encodings::of(members))
+}
+
+/// Whether values in data pages are indexes into the dictionary, all of them, as the footer says.
+fn is_in_dictionary(chunk: &ColumnChunkMetaData) -> bool {
+    let is_index = |encoding| {
+        matches!(encoding, ParquetEncoding::RLE_DICTIONARY | ParquetEncoding::PLAIN_DICTIONARY)
+    };
+    dictionary_bytes(chunk) > 0
+        && chunk.page_encoding_stats_mask().is_some_and(|mask| {
+            let mut encodings = mask.encodings().peekable();
+            encodings.peek().is_some() && encodings.all(is_index)
+        })
+}
+
+/// Whether an encoding is one of indexes or levels. A dictionary page is always plain, and commands
+/// state the encodings of data pages.
+fn is_no_value(encoding: Encoding) -> bool {
+    use Encoding::{BitPacked, PlainDictionary, Rle, RleDictionary};
+    matches!(encoding, BitPacked | PlainDictionary | Rle | RleDictionary)
 }
 
 /// Bytes of the chunk's dictionary page as stored, with its header; 0 without one, and where the
@@ -376,5 +398,52 @@ pub(crate) fn chunk_range(
         Statistics::Int64(_) if is_unsigned => None,
         Statistics::Int64(bounds) => Some(Some((*bounds.min_opt()?, *bounds.max_opt()?))),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    use parquet::{
+        arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+        file::properties::WriterProperties,
+    };
+
+    use super::*;
+
+    /// The chunk of 3000 different numbers, whose dictionary is given up at so many bytes.
+    fn chunk(dictionary_bytes_max: usize) -> ColumnChunkMetaData {
+        let column: ArrayRef = Arc::new((0..3000).collect::<Int64Array>());
+        let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
+        let properties = WriterProperties::builder()
+            .set_dictionary_page_size_limit(dictionary_bytes_max)
+            .set_data_page_row_count_limit(1000)
+            .set_write_batch_size(100)
+            .build();
+        let mut file = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(file)).unwrap();
+        reader.metadata().row_group(0).column(0).clone()
+    }
+
+    fn encodings(chunk: &ColumnChunkMetaData) -> Encodings {
+        encodings_of(chunk, "n", Encodings::ALL).unwrap()
+    }
+
+    #[test]
+    fn data_pages_that_are_all_in_the_dictionary_have_no_plain_values() {
+        let indexes = Encodings::of([Encoding::Rle, Encoding::RleDictionary]);
+        assert_eq!(encodings(&chunk(1 << 20)), indexes);
+        // The footer lists the dictionary page, which is plain, in either case.
+        let given_up = chunk(8000);
+        assert!(dictionary_bytes(&given_up) > 0);
+        let both = Encodings::of([Encoding::Plain, Encoding::Rle, Encoding::RleDictionary]);
+        assert_eq!(encodings(&given_up), both);
+        let unknown = chunk(1 << 20).into_builder().clear_page_encoding_stats().build().unwrap();
+        assert!(encodings(&unknown).contains(Encoding::Plain));
     }
 }

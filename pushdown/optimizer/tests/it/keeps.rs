@@ -193,7 +193,7 @@ async fn encoding(
 async fn encoding_that_the_drive_does_not_read() {
     let plain = Encodings::of([Encoding::Plain, Encoding::Rle]);
     let kept = drive_with(|can| can.encodings = plain).kept(SUM).await;
-    is(&kept, KeepReason::Encoding, "column l_tax: {Plain, Rle, RleDictionary}");
+    is(&kept, KeepReason::Encoding, "column l_tax: {Rle, RleDictionary}");
 }
 
 #[tokio::test]
