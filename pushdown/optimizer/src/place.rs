@@ -239,9 +239,6 @@ const KEPT_SHARE_PERCENT: u64 = 20;
 pub(crate) struct KeptShare {
     kept: u64,
     of: u64,
-    /// Whether keys of joins are among what drops rows: the drive looks their columns up for all
-    /// rows, and which these are is not known before the scan is placed.
-    has_keys: bool,
 }
 
 impl KeptShare {
@@ -254,38 +251,28 @@ impl KeptShare {
     ) -> Self {
         let of = partitions.iter().flatten().map(|unit| unit.rows).sum();
         if fragment.predicate.is_empty() {
-            return Self { kept: of, of, has_keys: false };
+            return Self { kept: of, of };
         }
         match join_order::share_kept(plan) {
-            Some(share) => Self { kept: of, of, has_keys: false }.times(share),
-            None => Self { kept: KEPT_SHARE_PERCENT, of: 100, has_keys: false },
+            Some(share) => Self { kept: of, of }.times(share),
+            None => Self { kept: KEPT_SHARE_PERCENT, of: 100 },
         }
     }
 
     /// The share that is left if only this part of the rows passes the keys of joins.
-    pub(crate) fn with_keys(self, share: f64) -> Self {
-        Self { has_keys: share < 1.0, ..self.times(share) }
-    }
-
-    /// That part of the share.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
         reason = "rows of a scan are far below 2^53, and a share is not negative"
     )]
-    fn times(self, share: f64) -> Self {
-        Self { kept: (self.kept as f64 * share.clamp(0.0, 1.0)) as u64, ..self }
+    pub(crate) fn times(self, share: f64) -> Self {
+        Self { kept: (self.kept as f64 * share.clamp(0.0, 1.0)) as u64, of: self.of }
     }
 
     fn rows(self, rows: u64) -> u64 {
         let kept = u128::from(rows) * u128::from(self.kept) / u128::from(self.of.max(1));
         u64::try_from(kept).unwrap_or(rows)
-    }
-
-    /// Of so many rows those whose values are looked up behind the filter.
-    fn looked_up(self, rows: u64) -> u64 {
-        if self.has_keys { rows } else { self.rows(rows) }
     }
 }
 
@@ -311,7 +298,7 @@ pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) 
         rows: unit.rows,
         values: unit.rows * unit.chunks.len() as u64,
         media_bytes: unit.chunks.iter().map(|chunk| chunk.length).sum(),
-        encoded: unit.encoded.of_kept(share.looked_up(unit.rows), unit.rows),
+        encoded: unit.encoded.of_kept(share.rows(unit.rows), unit.rows),
         result_rows,
         result_bytes: ResultHeader::BYTES + result_rows * row_bytes,
     }
@@ -329,20 +316,4 @@ fn top_rows(rows: u64, count: u32) -> u64 {
     let count = u64::from(count);
     let doublings = u64::from(rows.checked_div(count).unwrap_or(0).max(1).ilog2());
     (count + count * doublings * 7 / 10).min(rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_that_only_keys_of_joins_drop_are_looked_up() {
-        let half = KeptShare { kept: 50, of: 100, has_keys: false };
-        assert_eq!((half.rows(1000), half.looked_up(1000)), (500, 500));
-        let keyed = half.with_keys(0.1);
-        assert_eq!((keyed.rows(1000), keyed.looked_up(1000)), (50, 1000));
-        // No join above gives keys.
-        let without = half.with_keys(1.0);
-        assert_eq!((without.rows(1000), without.looked_up(1000)), (500, 500));
-    }
 }

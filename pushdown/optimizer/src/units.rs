@@ -92,10 +92,9 @@ impl PlannedUnit {
         }
     }
 
-    /// Its load for a drive that has looked up so many rows behind the filter, without the bytes
-    /// that are moved.
-    pub(crate) fn load(&self, looked_up: u64) -> Load {
-        let encoded = self.encoded.of_kept(looked_up, self.rows);
+    /// Its load for a drive that has kept so many rows, without the bytes that are moved.
+    pub(crate) fn load(&self, kept: u64) -> Load {
+        let encoded = self.encoded.of_kept(kept, self.rows);
         encoded.in_load(Load { commands: 1, rows: self.rows, ..Load::default() })
     }
 }

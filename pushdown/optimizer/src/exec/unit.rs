@@ -250,10 +250,8 @@ impl UnitRunner {
                 pass.succeeded();
                 self.trials.note(given, unit.rows, rows_kept);
                 let scans = std::slice::from_ref(&command);
-                // Columns of keys are looked up before they drop rows.
-                let has_keys = !command.fragment.key_filters.is_empty();
-                let load = unit.load(if has_keys { unit.rows } else { rows_kept });
-                let observed = Observation::of(Kernel::Scan, scans, load, &completion);
+                let observed =
+                    Observation::of(Kernel::Scan, scans, unit.load(rows_kept), &completion);
                 self.context.note_command(name, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((self.charge(batches).ok_or_else(low_memory)?, cost))
