@@ -163,6 +163,15 @@ impl KeySet {
             Self::Bloom(bloom) => bloom.bits(bytes_max),
         }
     }
+
+    /// Whether so many values of `range` are keys that the set would drop hardly a row. Not told of
+    /// a Bloom filter.
+    pub(crate) fn drops_few(&self, range: Option<&RangeInclusive<i64>>) -> bool {
+        match self {
+            Self::Bitmap(bitmap) => bitmap.cut(range).is_some_and(|cut| is_full(cut.words)),
+            Self::Bloom(_) => false,
+        }
+    }
 }
 
 /// Whether so many bits are set that hardly a row would be dropped.
@@ -478,6 +487,10 @@ mod tests {
     fn set_that_drops_hardly_a_row_is_no_filter() {
         let all: Vec<i64> = (0..=1000).collect();
         assert_eq!(bitmap(0..=1000, &all).bits(Some(&(100..=900)), BYTES), None);
+        assert!(bitmap(0..=1000, &all).drops_few(Some(&(100..=900))));
         assert!(bitmap(0..=1000, &all[..300]).bits(Some(&(0..=1000)), BYTES).is_some());
+        assert!(!bitmap(0..=1000, &all[..300]).drops_few(None));
+        // None of its values are those of the range.
+        assert!(!bitmap(0..=1000, &all).drops_few(Some(&(-9..=-1))));
     }
 }

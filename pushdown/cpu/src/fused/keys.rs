@@ -174,6 +174,11 @@ impl JoinKeys {
         self.set()?.bits(range, bytes_max)
     }
 
+    /// Whether the keys are known, and nearly all values of `range` are among them.
+    pub fn drop_few(&self, range: Option<&RangeInclusive<i64>>) -> bool {
+        self.set().is_some_and(|set| set.drops_few(range))
+    }
+
     /// The set, once all keys are in it.
     pub(super) fn set(&self) -> Option<&KeySet> {
         match self.is_outdated.load(Ordering::Acquire) {

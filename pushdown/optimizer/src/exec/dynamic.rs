@@ -6,7 +6,8 @@
 //! a counterpart in a command are used (bounds, IN lists); others, such as hash table look-ups, are
 //! ignored. This is sound because the operator that owns the filter still checks every row. A
 //! conjunct that a key filter of the same join implies is ignored too: a list of some fifty keys
-//! takes a drive many times as long as a look-up of them.
+//! takes a drive many times as long as a look-up of them. So is one of keys that have no filter
+//! because nearly all values are among them: its column would be looked up for every row.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,17 +45,17 @@ impl Narrowing {
         Self { fragment, filters, latest: Mutex::new(None) }
     }
 
-    /// Returns the fragment, narrowed by the current filters. `is_looked_up` tells whether keys of
-    /// a join, by the identity of its filter, are looked up for a column of the rows.
+    /// Returns the fragment, narrowed by the current filters. `has_no_use` tells whether bounds of
+    /// the keys of a join, by the identity of its filter, are of no use for a column of the rows.
     pub(crate) fn current(
         &self,
         shape: Option<&RowsShape>,
-        is_looked_up: impl Fn(u64, usize) -> bool,
+        has_no_use: impl Fn(u64, usize) -> bool,
     ) -> Arc<Fragment> {
         let Some(shape) = shape.filter(|_| !self.filters.is_empty()) else {
             return Arc::clone(&self.fragment);
         };
-        let conjuncts = self.snapshot(is_looked_up);
+        let conjuncts = self.snapshot(has_no_use);
         let key = conjuncts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND ");
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, fragment)) = latest.as_ref()
@@ -68,8 +69,8 @@ impl Narrowing {
     }
 
     /// The conjuncts of all filters, each dynamic one replaced by what it is now, but for those
-    /// whose columns are all looked up.
-    fn snapshot(&self, is_looked_up: impl Fn(u64, usize) -> bool) -> Vec<Arc<dyn PhysicalExpr>> {
+    /// that have no use for any of their columns.
+    fn snapshot(&self, has_no_use: impl Fn(u64, usize) -> bool) -> Vec<Arc<dyn PhysicalExpr>> {
         let current = |filter: &Arc<dyn PhysicalExpr>| -> Result<Arc<dyn PhysicalExpr>> {
             let resolved = Arc::clone(filter).transform_up(|node| match node
                 .downcast_ref::<DynamicFilterPhysicalExpr>(
@@ -83,12 +84,12 @@ impl Narrowing {
         for filter in &self.filters {
             let Ok(now) = current(filter) else { continue };
             let joins = dynamic_ids(filter);
-            let is_implied = |conjunct: &Arc<dyn PhysicalExpr>| {
+            let is_useless = |conjunct: &Arc<dyn PhysicalExpr>| {
                 let columns = collect_columns(conjunct);
-                let is_of_join = |column: usize| joins.iter().any(|it| is_looked_up(*it, column));
+                let is_of_join = |column: usize| joins.iter().any(|it| has_no_use(*it, column));
                 !columns.is_empty() && columns.iter().all(|column| is_of_join(column.index()))
             };
-            conjuncts.extend(split(&now).into_iter().filter(|conjunct| !is_implied(conjunct)));
+            conjuncts.extend(split(&now).into_iter().filter(|conjunct| !is_useless(conjunct)));
         }
         conjuncts
     }

@@ -133,6 +133,8 @@ pub(super) struct UnitFilters {
     filters: Vec<KeyFilter>,
     /// Which keys they are of.
     pub(super) given: Filters,
+    /// Keys that have no filter because it would drop hardly a row.
+    useless: Filters,
 }
 
 impl UnitFilters {
@@ -147,7 +149,7 @@ impl UnitFilters {
     ) -> Self {
         let mut left = bytes_max.saturating_sub(fragment.key_bits_bytes());
         let room = (limits::KEY_FILTERS_MAX as usize).saturating_sub(fragment.key_filters.len());
-        let mut unit = Self::default();
+        let mut unit = Self { useless: left_out, ..Self::default() };
         for (at, keys) in keys.iter().enumerate() {
             if left_out.meets(Filters::at(at)) {
                 continue;
@@ -160,14 +162,17 @@ impl UnitFilters {
                 left = left.saturating_sub(bits.bytes());
                 unit.filters.push(KeyFilter { column: keys.column, keys: bits });
                 unit.given = unit.given.with(Filters::at(at));
+            } else if keys.keys.drop_few(range) {
+                unit.useless = unit.useless.with(Filters::at(at));
             }
         }
         unit
     }
 
-    /// Whether they have those of the keys at a place.
-    pub(super) fn has(&self, place: usize) -> bool {
-        self.given.meets(Filters::at(place))
+    /// Whether the bounds of the keys at a place are of no use: a filter of the keys drops more, or
+    /// even that would drop hardly a row.
+    pub(super) fn replace_bounds(&self, place: usize) -> bool {
+        self.given.with(self.useless).meets(Filters::at(place))
     }
 
     /// A fragment with them.

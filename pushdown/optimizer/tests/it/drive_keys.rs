@@ -103,6 +103,23 @@ async fn keys_that_are_looked_up_are_not_in_the_predicate_too() {
     assert!(listed > 2, "{listed} steps");
 }
 
+/// A filter of them would drop no row, and neither do their bounds.
+#[tokio::test]
+async fn keys_that_all_values_are_among_have_neither_a_filter_nor_bounds() {
+    let sql = "SELECT count(l_comment), sum(l_tax) FROM lineitem JOIN \
+               (SELECT value AS each FROM generate_series(0, 9000) LIMIT 600) ON each = l_orderkey \
+               WHERE l_tax > 0.02";
+    let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    check(&bench, sql).await;
+    let scans = scans(&bench);
+    let filters = |command: &Command| command.fragment.key_filters.len();
+    // The keys end in the third row group, and statistics rule the fourth out.
+    assert_eq!(scans.iter().map(filters).collect::<Vec<_>>(), [0, 0, 1]);
+    for Command { fragment, .. } in &scans {
+        assert_eq!(fragment.predicate.steps.len(), 1, "the condition on the tax alone");
+    }
+}
+
 /// The bits do not tell that every row has one of the keys.
 #[tokio::test]
 async fn filter_that_drops_no_row_is_left_out_of_units_that_begin_later() {
