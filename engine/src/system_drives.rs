@@ -60,6 +60,7 @@ static DRIVES_SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
         ("lanes", DataType::UInt32, false),
         ("media_bytes_per_s", DataType::Float64, true),
         ("link_bytes_per_s", DataType::Float64, true),
+        ("dictionary_bytes_per_s", DataType::Float64, true),
         ("rates_modelled", DataType::Boolean, false),
     ])
 });
@@ -99,6 +100,7 @@ impl SystemTable for DrivesTable {
             )),
             rate(media_rate),
             rate(|snapshot| snapshot.link_bytes_per_s),
+            rate(|snapshot| snapshot.dictionary_bytes_per_s),
             Arc::new(BooleanArray::from_iter(
                 snapshots.iter().map(|snapshot| Some(snapshot.is_modelled())),
             )),

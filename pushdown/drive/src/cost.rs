@@ -11,7 +11,8 @@
 //!
 //! (a [`Load`] says what these are), with one set of numbers for each kernel and class of request
 //! size ([`KernelRates`]). Besides, commands share the path from the media and the link to the
-//! host, if the drive reports their rates. Otherwise they are part of the time of its commands.
+//! host, and each lane may load dictionaries while it works on the rows of the command before, if
+//! the drive reports these rates. Otherwise they are part of the time of its commands.
 //!
 //! # Invariants
 //!
@@ -126,7 +127,8 @@ pub struct Load {
     pub commands: u64,
     /// Bytes read from the media.
     pub media_bytes: u64,
-    /// Stored bytes of the largest dictionary page of each command: it is read before a row is.
+    /// Stored bytes of dictionary pages that are loaded one behind the other: of each command the
+    /// largest, or what each of a lane's loaders has if that is more.
     pub dictionary_bytes: u64,
     /// Rows: of a scan those it reads, of a merge those it merges.
     pub rows: u64,
@@ -354,6 +356,9 @@ pub struct CostSnapshot {
     /// Device memory to host, in bytes a second, which all lanes share; nothing when that is in
     /// their own time.
     pub link_bytes_per_s: Option<f64>,
+    /// Stored bytes a second of dictionary pages that a lane loads while the rows of the command
+    /// before pass its kernel; nothing when that is in the time of each command.
+    pub dictionary_bytes_per_s: Option<f64>,
     /// Rates of scans on a lane.
     pub scan: RatesByRequest,
     /// Rates of merges on a lane.

@@ -175,6 +175,7 @@ mod tests {
             start_ns: 0.0,
             media: Some(MediaRates::uniform(1e9)),
             link_bytes_per_s: Some(1e9),
+            dictionary_bytes_per_s: None,
             scan: RatesByRequest::uniform(rates),
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,

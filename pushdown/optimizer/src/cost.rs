@@ -300,10 +300,13 @@ fn drive_ns(volume: &Volume, drive: &CostSnapshot) -> Option<f64> {
         .map(|rates| ns_of(volume.media_bytes, rates.bytes_per_s(request_bytes)));
     let media = media.unwrap_or(0.0);
     let link = drive.link_bytes_per_s.map_or(0.0, |rate| ns_of(volume.result_bytes, rate));
+    let load_ahead = |rate| ns_of(volume.encoded.dictionary_bytes, rate);
+    let loading = drive.dictionary_bytes_per_s.map_or(0.0, load_ahead);
     let lanes = u64::from(drive.lanes.max(1));
-    let busiest = media.max(link).max(busy / to_f64(lanes.min(volume.units.max(1))));
+    let of_lanes = busy.max(loading) / to_f64(lanes.min(volume.units.max(1)));
+    let busiest = media.max(link).max(of_lanes);
     let units = to_f64(volume.units.max(1));
-    let fill = ((busy + media + link - busiest) / units).max(0.0);
+    let fill = ((busy + loading + media + link - busiest) / units).max(0.0);
     // Commands that wait for a lane are assumed to take as long as these.
     let waiting = f64::from(drive.queue_depth.saturating_sub(drive.lanes));
     Some(drive.start_ns + busiest + fill + waiting * busy / units / to_f64(lanes))
@@ -339,6 +342,7 @@ mod tests {
             start_ns: 0.0,
             media: Some(MediaRates::uniform(3.25e9)),
             link_bytes_per_s: Some(1.86e9),
+            dictionary_bytes_per_s: None,
             scan: RatesByRequest::uniform(rates(3.3)),
             merge: RatesByRequest::uniform(rates(100.0)),
             queue_depth: 0,
@@ -420,6 +424,40 @@ mod tests {
         let busy = CostSnapshot { lanes: 1, queue_depth: 3, ..drive };
         let costs = estimate(&volume, &busy, &host(1)).unwrap();
         assert!((costs.drive_ns - expected - 2.0 * 2e6).abs() < 1.0, "{costs}");
+    }
+
+    #[test]
+    fn dictionaries_loaded_ahead_of_rows_count_only_where_they_take_longer() {
+        // 8 ms of rows on one lane, in four units.
+        let load = |dictionary_bytes| Volume {
+            units: 4,
+            requests: 4,
+            rows: 4_000_000,
+            encoded: Encoded { dictionary_bytes, ..Encoded::default() },
+            ..Volume::default()
+        };
+        let rates = KernelRates {
+            setup_ns: 0.0,
+            ns_per_row: 2.0,
+            ..*drive().scan.get(RequestClass::Page).unwrap()
+        };
+        let ahead = CostSnapshot {
+            lanes: 1,
+            dictionary_bytes_per_s: Some(1e9),
+            scan: RatesByRequest::uniform(rates),
+            ..drive()
+        };
+        let drive_ns = |volume, drive| estimate(&volume, &drive, &host(1)).unwrap().drive_ns;
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1.0, "{found}");
+        near(drive_ns(load(6_000_000), ahead.clone()), 8e6 + 6e6 / 4.0);
+        near(drive_ns(load(12_000_000), ahead.clone()), 12e6 + 8e6 / 4.0);
+        let rates = KernelRates { ns_per_dictionary_byte: 1.0, ..rates };
+        let in_turn = CostSnapshot {
+            dictionary_bytes_per_s: None,
+            scan: RatesByRequest::uniform(rates),
+            ..ahead
+        };
+        near(drive_ns(load(6_000_000), in_turn), 14e6);
     }
 
     #[test]

@@ -32,6 +32,9 @@ use crate::{
 /// numbers, beside what each decoder has of its own.
 const STORE_ENTRIES: f64 = 114_688.0;
 
+/// Loaders of dictionary pages that a scan unit has.
+const LOADERS: f64 = 2.0;
+
 /// Bytes of a string of a dictionary with its length; an assumption.
 const STRING_BYTES: f64 = 24.0;
 
@@ -66,8 +69,9 @@ pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
         })
         .sum::<f64>()
     };
+    let dictionaries = chunks.iter().map(|(_, chunk)| chunk.dictionary_bytes);
     Encoded {
-        dictionary_bytes: whole(most(|chunk| chunk.dictionary_bytes)),
+        dictionary_bytes: whole(in_busier_loader(dictionaries)),
         look_ups: whole(look_ups(true)),
         late_look_ups: whole(look_ups(false)),
         string_bytes: whole(most(|chunk| chunk.string_bytes)),
@@ -86,6 +90,13 @@ fn columns_of_filter(fragment: &Fragment) -> HashSet<u16> {
         _ => None,
     };
     operands.filter_map(column).collect()
+}
+
+/// Bytes of the loader that has most of them, if they are shared out as evenly as they can be.
+fn in_busier_loader(dictionaries: impl Iterator<Item = f64>) -> f64 {
+    let (all, largest) = dictionaries
+        .fold((0.0, 0.0), |(all, largest), bytes| (all + bytes, f64::max(largest, bytes)));
+    f64::max(largest, all / LOADERS)
 }
 
 /// The work of one column chunk.
@@ -246,6 +257,14 @@ mod tests {
         let doubles = work(doubles, ValueKind::Integer, 1 << 20);
         near(doubles.look_ups(), many.look_ups());
         assert_eq!(doubles.look_ups_in_store(), 0.0);
+    }
+
+    #[test]
+    fn busier_of_two_loaders_has_the_largest_dictionary_or_half_of_all() {
+        let busier = |dictionaries: &[f64]| in_busier_loader(dictionaries.iter().copied());
+        assert_eq!(busier(&[]), 0.0);
+        assert_eq!(busier(&[7.0, 2.0, 3.0]), 7.0);
+        assert_eq!(busier(&[5.0, 5.0, 6.0]), 8.0);
     }
 
     #[test]

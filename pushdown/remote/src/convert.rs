@@ -155,6 +155,7 @@ impl From<&CostSnapshot> for protocol::Snapshot {
             start_ns: from.start_ns,
             media: media.collect(),
             link_bytes_per_s: from.link_bytes_per_s,
+            dictionary_bytes_per_s: from.dictionary_bytes_per_s,
             scan: rates_to(&from.scan),
             merge: rates_to(&from.merge),
             queue_depth: from.queue_depth,
@@ -175,6 +176,7 @@ impl From<&protocol::Snapshot> for CostSnapshot {
             start_ns: from.start_ns,
             media: MediaRates::new(points.collect()),
             link_bytes_per_s: from.link_bytes_per_s,
+            dictionary_bytes_per_s: from.dictionary_bytes_per_s,
             scan: rates_from(&from.scan),
             merge: rates_from(&from.merge),
             queue_depth: from.queue_depth,
@@ -341,13 +343,19 @@ mod tests {
             start_ns: 5.0,
             media: MediaRates::new(vec![MediaPoint { request_bytes: 9, bytes_per_s: 1e9 }]),
             link_bytes_per_s: Some(2e9),
+            dictionary_bytes_per_s: Some(3e9),
             scan: RatesByRequest::uniform(rates(RateSource::Modelled, None)),
             merge,
             queue_depth: 6,
             free_bytes: 7,
         };
         assert_eq!(CostSnapshot::from(&protocol::Snapshot::from(&there)), there);
-        let none = CostSnapshot { media: None, link_bytes_per_s: None, ..there };
+        let none = CostSnapshot {
+            media: None,
+            link_bytes_per_s: None,
+            dictionary_bytes_per_s: None,
+            ..there
+        };
         assert_eq!(CostSnapshot::from(&protocol::Snapshot::from(&none)), none);
     }
 

@@ -19,7 +19,7 @@ use objects::ObjectName;
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 7;
+pub const PROTOCOL_MINOR: u32 = 8;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
@@ -197,6 +197,8 @@ pub(crate) struct Snapshot {
     pub(crate) queue_depth: u32,
     #[prost(uint64, tag = "9")]
     pub(crate) free_bytes: u64,
+    #[prost(double, optional, tag = "10")]
+    pub(crate) dictionary_bytes_per_s: Option<f64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

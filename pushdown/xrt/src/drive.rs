@@ -158,6 +158,7 @@ impl Drive for XrtDrive {
             start_ns: 0.0,
             media: None,
             link_bytes_per_s: None,
+            dictionary_bytes_per_s: None,
             scan: RatesByRequest::UNKNOWN,
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,

@@ -79,6 +79,7 @@ impl Drive for Fake {
             start_ns: 0.0,
             media: None,
             link_bytes_per_s: None,
+            dictionary_bytes_per_s: None,
             scan: RatesByRequest::UNKNOWN,
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,

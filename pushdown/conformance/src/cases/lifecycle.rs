@@ -282,7 +282,8 @@ fn identity(executor: &mut Executor<'_>) -> Result<(), String> {
     }
     let snapshot = drive.snapshot();
     let points = snapshot.media.iter().flat_map(MediaRates::points);
-    let shared = points.map(|point| point.bytes_per_s).chain(snapshot.link_bytes_per_s);
+    let rates = points.map(|point| point.bytes_per_s);
+    let shared = rates.chain(snapshot.link_bytes_per_s).chain(snapshot.dictionary_bytes_per_s);
     let load = Load {
         commands: 1,
         media_bytes: 1,

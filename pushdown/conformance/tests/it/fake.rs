@@ -169,6 +169,7 @@ impl Drive for Fake {
             start_ns: 0.0,
             media: None,
             link_bytes_per_s: Some(1.0),
+            dictionary_bytes_per_s: None,
             scan: RatesByRequest::UNKNOWN,
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,

@@ -22,10 +22,9 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Stored bytes of a dictionary page for each token of Snappy: those of prices, which are nearly
-/// all different, have 4 to 5. It is the fewest bytes of an iteration of a loader, whose decoder
-/// takes a literal and the copy behind it in one, so the estimate is an upper limit.
-const BYTES_PER_DICTIONARY_ITERATION: u32 = 4;
+/// Stored bytes of a dictionary page for each iteration of its loader: as many as those of prices
+/// have, which are nearly all different.
+const BYTES_PER_DICTIONARY_ITERATION: u32 = 5;
 
 /// Stored bytes of all columns for each iteration of the busiest decompressor. A token has up to 8
 /// bytes, and a half of all bytes are taken to be of one column.
@@ -49,8 +48,9 @@ impl Config {
             id: 0,
             lanes: build.scan_units,
             start_ns: timing.setup_ns,
-            media: timing.media_rates(),
+            media: timing.media_rates(build.scan_units),
             link_bytes_per_s: Some(timing.link_bytes_per_s),
+            dictionary_bytes_per_s: Some(timing.dictionary_bytes_per_s()),
             scan: RatesByRequest::uniform(timing.scan_rates()),
             merge: match build.merge_units {
                 0 => RatesByRequest::UNKNOWN,
@@ -63,41 +63,32 @@ impl Config {
 }
 
 impl Parameters {
-    /// Rates of flash to device memory, with the requests in flight that a drive keeps.
-    pub fn media_rates(&self) -> Option<MediaRates> {
-        let point = |request_bytes| MediaPoint {
-            request_bytes,
-            bytes_per_s: self.p2p_bytes_per_s(request_bytes, 1) * self.media_in_flight,
-        };
-        let at_most = |point: MediaPoint| MediaPoint {
-            bytes_per_s: point.bytes_per_s.min(self.media_bytes_per_s),
-            ..point
-        };
-        MediaRates::new(REQUEST_BYTES.map(point).map(at_most).to_vec())
-    }
-
-    /// The time that a scan takes of a unit, or of the memory bank: its start and each amount of a
-    /// load, as if none were hidden by another. So dictionaries count as if no rows of the command
-    /// before flowed meanwhile: these rates are a sum, which is what observed times are fitted to,
-    /// and observed commands take them less where they hide (see `Observer`).
-    pub fn scan_rates(&self) -> KernelRates {
-        // What takes the memory bank longer than the kernel takes as long as the bank.
-        let busy_ns = |counters: &Counters| {
-            let time = self.scan(&Profile::default().build(), std::iter::empty(), counters);
-            time.kernel.alone_ns.max(time.bank_ns)
-        };
-        let empty_ns = busy_ns(&Counters::default());
-        let each = |counters: &Counters| mean(busy_ns(counters) - empty_ns);
+    /// Rates of flash to device memory, with the requests in flight that a drive keeps, and through
+    /// the decompressors of so many scan units, which bytes pass while rows of others are decoded.
+    pub fn media_rates(&self, units: u32) -> Option<MediaRates> {
         let bytes = Counters {
             lines_read: u64::from(MANY) / LINE_BYTES,
             page_iterations_lane_max: MANY / BYTES_PER_TOKEN,
             snappy_tokens_lane_max: (MANY / BYTES_PER_TOKEN).into(),
             ..Counters::default()
         };
-        let dictionary = Counters {
-            loader_iterations_max: MANY / BYTES_PER_DICTIONARY_ITERATION,
-            ..Counters::default()
+        let decompressed = self.per_s(&bytes) * f64::from(units);
+        let most = self.media_bytes_per_s.min(decompressed);
+        let point = |request_bytes| MediaPoint {
+            request_bytes,
+            bytes_per_s: self.p2p_bytes_per_s(request_bytes, 1) * self.media_in_flight,
         };
+        let at_most =
+            |point: MediaPoint| MediaPoint { bytes_per_s: point.bytes_per_s.min(most), ..point };
+        MediaRates::new(REQUEST_BYTES.map(point).map(at_most).to_vec())
+    }
+
+    /// The time that a scan takes of a unit, or of the memory bank: its start and each amount of a
+    /// load, as if none were hidden by another. Bytes and dictionaries are not among them: they are
+    /// decompressed and loaded while rows pass.
+    pub fn scan_rates(&self) -> KernelRates {
+        let empty_ns = self.busy_ns(&Counters::default());
+        let each = |counters: &Counters| mean(self.busy_ns(counters) - empty_ns);
         let iterations = MANY / ROWS_PER_ITERATION;
         let rows = Counters {
             decode_iterations_lane_max: iterations,
@@ -116,14 +107,33 @@ impl Parameters {
         let words = Counters { write_iterations: MANY, ..Counters::default() };
         KernelRates {
             setup_ns: to_f64(empty_ns),
-            ns_per_media_byte: each(&bytes),
-            ns_per_dictionary_byte: each(&dictionary),
             ns_per_row: each(&rows),
             ns_per_look_up: each(&look_ups),
             ns_per_string_byte: each(&strings),
             ns_per_link_byte: each(&words) / WORD_BYTES,
             ..KernelRates::zero(RateSource::Modelled)
         }
+    }
+
+    /// Stored bytes of dictionary pages that a loader of a unit takes a second.
+    pub fn dictionary_bytes_per_s(&self) -> f64 {
+        let counters = Counters {
+            loader_iterations_max: MANY / BYTES_PER_DICTIONARY_ITERATION,
+            ..Counters::default()
+        };
+        self.per_s(&counters)
+    }
+
+    /// How many amounts a unit takes a second, with the counters of [`MANY`].
+    fn per_s(&self, counters: &Counters) -> f64 {
+        let empty_ns = self.busy_ns(&Counters::default());
+        1e9 / mean(self.busy_ns(counters) - empty_ns)
+    }
+
+    /// The time of a scan in a unit. What takes the memory bank longer takes as long as the bank.
+    fn busy_ns(&self, counters: &Counters) -> u64 {
+        let time = self.scan(&Profile::default().build(), std::iter::empty(), counters);
+        time.kernel.alone_ns.max(time.bank_ns)
     }
 
     /// The time of a merge on so many units: its start, the choice of each row, and for each word
@@ -189,10 +199,22 @@ mod tests {
 
     #[test]
     fn media_rates_are_those_of_a_few_requests_in_flight_up_to_the_peak() {
-        let rates = Parameters::default().media_rates().unwrap();
+        let rates = Parameters::default().media_rates(1).unwrap();
         near(rates.bytes_per_s(4 << 10), 0.4e9);
         near(rates.bytes_per_s(64 << 10), 3.25e9);
         near(rates.bytes_per_s(1 << 20), 3.25e9);
+    }
+
+    #[test]
+    fn media_are_as_fast_as_decompressors_where_those_are_slower() {
+        let fast = Parameters {
+            p2p_4_mib_bytes_per_s: 20e9,
+            media_bytes_per_s: 20e9,
+            ..Parameters::default()
+        };
+        let most = |units| fast.media_rates(units).unwrap().bytes_per_s(4 << 20);
+        near(most(1), 300e6 * f64::from(BYTES_PER_TOKEN));
+        near(most(2), 2.0 * 300e6 * f64::from(BYTES_PER_TOKEN));
     }
 
     #[test]
@@ -203,11 +225,14 @@ mod tests {
         let modelled = parameters.scan(&Profile::default().build(), std::iter::empty(), &rows);
         let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
         near(rates.busy_ns(&load), to_f64(modelled.kernel.alone_ns));
-        // An iteration of a loader has 4 bytes.
-        near(rates.ns_per_dictionary_byte, 1e9 / 300e6 / 4.0);
+        // Bytes are decompressed and dictionaries loaded meanwhile.
+        near(rates.ns_per_media_byte, 0.0);
+        near(rates.ns_per_dictionary_byte, 0.0);
+        let per_iteration = f64::from(BYTES_PER_DICTIONARY_ITERATION);
+        near(parameters.dictionary_bytes_per_s(), 300e6 * per_iteration);
         let slow = Parameters { clock_hz: 150e6, ..parameters };
         near(slow.scan_rates().ns_per_row, 2.0 * rates.ns_per_row);
-        near(slow.scan_rates().ns_per_media_byte, 2.0 * rates.ns_per_media_byte);
+        near(slow.dictionary_bytes_per_s(), parameters.dictionary_bytes_per_s() / 2.0);
     }
 
     #[test]

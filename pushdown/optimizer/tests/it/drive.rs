@@ -131,6 +131,7 @@ impl Fake {
             start_ns: 0.0,
             media: Some(MediaRates::uniform(1e12)),
             link_bytes_per_s: Some(1e12),
+            dictionary_bytes_per_s: None,
             scan: RatesByRequest::uniform(rates),
             merge: RatesByRequest::uniform(rates),
             queue_depth: 0,
