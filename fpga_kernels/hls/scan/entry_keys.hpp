@@ -3,8 +3,9 @@
 //
 //     load_entries -> filter_entries -> look_keys_up
 //
-// An entry is looked up once, and its verdict is a bit: of a row the index is enough. So a key
-// column whose dictionary does not fit on chip is not looked up in device memory before the filter.
+// An entry is looked up once in each set of its column, and its verdict is a bit: of a row the
+// index is enough. So a key column whose dictionary does not fit on chip is not looked up in device
+// memory before the filter.
 //
 // That is for columns of which the command says that all pages have indexes, whose dictionary a
 // loader has, and whose values no step of the predicate needs. Others are looked up row by row.
@@ -15,7 +16,7 @@
 
 namespace nearscan {
 
-/// The bits of one set that are not a whole word yet.
+/// The bits of one column that are not a whole word yet.
 struct verdict_writer {
   uint64_t held;
   uint32_t next;
@@ -64,6 +65,8 @@ inline void filter_entries(const entry_key_plan& plan, key_blocks& keys,
     uint32_t open_count = LOADERS;
     uint32_t turn = 0;
     uint32_t sets = 0;
+    uint32_t first = 0;
+    bool passes = true;
     key_entry_token token = key_entry_token();
   VERDICTS:
     while (open_count > 0) {
@@ -73,18 +76,22 @@ inline void filter_entries(const entry_key_plan& plan, key_blocks& keys,
         if (take_entry(entries, turn, token)) {
           if (token.last) open_count--;
           sets = token.last ? 0u : token.sets;
+          first = lowest_row(sets);
+          passes = true;
         } else {
           NS_IDLE();
         }
         turn = turn + 1 < LOADERS ? turn + 1 : 0;
       }
       if (sets != 0) {
-        const uint32_t at = lowest_row(sets);
-        const key_set_plan& set = plan.sets[at];
-        const bool passes = is_in_set(set, memory, token.value);
-        writers[at].put(verdicts, set.verdict_first + token.index, passes);
+        const bool is_found = is_in_set(plan.sets[lowest_row(sets)], memory, token.value);
+        passes = passes && is_found;
         own.loader_iterations++;
         sets &= sets - 1;
+        if (sets == 0) {
+          const uint32_t place = plan.sets[first].verdict_first + token.index;
+          writers[first].put(verdicts, place, passes);
+        }
       }
     }
   LAST_WORDS:

@@ -128,10 +128,12 @@ inline uint8_t rows_of_keys(const key_set_plan& /*set*/, const no_key_memory& /*
   return 0xff;
 }
 
-/// Looks a word of each key column up: which rows all sets pass.
+/// Looks a word of each key column up: which rows all sets pass. Of sets with one verdict, the word
+/// of the first is looked up, and those of the others are dropped.
 template <typename Memory>
 inline uint8_t look_word_up(const key_plan& plan, const Memory& memory,
-                            const entry_verdicts& verdicts, value_stream words[KEY_FILTERS_MAX]) {
+                            const entry_verdicts& verdicts, value_stream words[KEY_FILTERS_MAX],
+                            uint64_t& iterations) {
   uint8_t rows = 0xff;
 SETS:
   for (uint32_t index = 0; index < plan.count; index++) {
@@ -139,6 +141,8 @@ SETS:
     value_token column;
     words[index].read(column);
     const key_set_plan& set = plan.sets[index];
+    iterations += set.shares_verdict ? 1 : ROWS / KEY_ROWS_AT_ONCE;
+    if (set.shares_verdict) continue;
     const uint8_t passed =
         set.by_entry ? rows_of_entries(set, verdicts, column) : rows_of_keys(set, memory, column);
     rows = static_cast<uint8_t>(rows & passed);
@@ -160,8 +164,7 @@ MARKS:
     const key_mark mark = marks.read();
     if (mark == KEYS_END) break;
     if (mark == KEY_WORD) {
-      passed.rows[word] = look_word_up(plan, memory, verdicts, words);
-      own.filter_iterations += plan.count * (ROWS / KEY_ROWS_AT_ONCE);
+      passed.rows[word] = look_word_up(plan, memory, verdicts, words, own.filter_iterations);
       word++;
     } else {
       found.write(passed);

@@ -74,11 +74,12 @@ KEY_COLUMNS:
     const uint64_t entries = (scope.entries_max[column] + 63) / 64 * 64;
     set.by_entry = is_among(scope.has_indexes, column) && lane.is_loaded && lane.may_be_far &&
                    !lane.needs_codes && !is_among(needed, column) &&
-                   entries <= ENTRY_VERDICTS_MAX - room_first;
+                   (lane.by_entry || entries <= ENTRY_VERDICTS_MAX - room_first);
+    set.shares_verdict = set.by_entry && lane.by_entry;
     set.verdict_first = room_first;
     set.slot_first = lane.scratch_begin / 8;
     if (set.by_entry) {
-      room_first += static_cast<uint32_t>(entries);
+      room_first += set.shares_verdict ? 0u : static_cast<uint32_t>(entries);
       lane.by_entry = true;
       plan.entry_keys.has_sets = true;
     } else {

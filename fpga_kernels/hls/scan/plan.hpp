@@ -175,6 +175,8 @@ struct key_set_plan {
   /// Whether entries are looked up instead of rows: their first verdict, and the word of scratch
   /// of the first entry.
   bool by_entry;
+  /// Whether the verdict on an entry is that of a set before, which has the same column.
+  bool shares_verdict;
   uint32_t verdict_first;
   uint64_t slot_first;
   int64_t first;

@@ -50,6 +50,8 @@ inline void entries_pass_as_rows_do(tally& all) {
     // The other column's dictionary is on chip, so that its rows are looked up.
     model.key_filters = {small, bitmap};
     run_model(all, name + " and rows", model);
+    model.key_filters = {bloom, small, bitmap};
+    run_model(all, name + " in two sets and rows", model);
     model.row_columns.push_back({column_at(0), WIDTH_W64});
     run_model(all, name + " that are shown", model);
     model.literals = {9000};
@@ -79,6 +81,8 @@ inline void iterations_of_entry_keys(tally& all) {
   check_iterations(all, "scratch written for a key by entry", model, memory_write_iterations, 0);
   model.key_filters.assign(2, model.key_filters[0]);
   check_iterations(all, "two sets for each entry", model, loader_iterations, 2 * entries);
+  // Of each word four pairs of rows in the one verdict, and a word that is dropped.
+  check_iterations(all, "one verdict for two sets", model, filter_iterations, ENTRY_ROWS / 8 * 5);
 }
 
 /// What a command must not claim, and a set that was damaged.
