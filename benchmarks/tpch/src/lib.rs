@@ -22,6 +22,7 @@ pub mod queries;
 pub mod run;
 
 mod error;
+mod fused;
 mod layout;
 mod machine;
 mod report;

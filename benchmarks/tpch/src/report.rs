@@ -220,8 +220,7 @@ impl RunReport {
         }
     }
 
-    /// Emulated drives against a host without them, a line a query; nothing where none ran. Both
-    /// sides are modelled.
+    /// Emulated drives against a host without them, a line a query; nothing where none ran.
     #[must_use]
     pub fn versus_table(&self, host: &HostRates) -> Option<String> {
         let rows =
@@ -229,7 +228,8 @@ impl RunReport {
         let rows: Vec<String> = rows.collect();
         let title = format!(
             "modelled: scans on the drive, against a host that reads the same bytes over its link\n\
-             ({:.1} GB/s) and decodes with {} cores, each measured at {:.2} GB/s and {:.1} M values/s",
+             ({:.1} GB/s) and decodes with {} cores, each measured at {:.2} GB/s and {:.1} M values/s;\n\
+             measured: the same scans as fused scans without a drive, spread over as many cores",
             host.media_bytes_per_s / 1e9,
             host.cores,
             host.core.decode_bytes_per_s / 1e9,

@@ -8,14 +8,14 @@
 use std::{collections::BTreeMap, num::NonZero, path::Path};
 
 use nearscan::{
-    DriveScheme, Engine, HostRates, QueryResult, arrow::array::RecordBatch,
+    DriveScheme, Engine, HostRates, QueryResult, Session, arrow::array::RecordBatch,
     drive::clock::Stopwatch, settings::SETTINGS,
 };
 
 use crate::{
     answers,
     error::Result,
-    generate,
+    fused, generate,
     machine::{Checkout, Machine},
     queries::Query,
     report::{Checked, QueryReport, RunReport, TimeSource},
@@ -36,8 +36,8 @@ pub struct Plan {
 }
 
 /// The result of one list of statements.
-struct Delivered {
-    result: Option<QueryResult>,
+pub(crate) struct Delivered {
+    pub(crate) result: Option<QueryResult>,
     seconds: f64,
 }
 
@@ -111,14 +111,22 @@ pub async fn run_query(
         versus: None,
     };
     let host = engine.host_rates().await;
+    let mut last = None;
     for _ in 0..runs.get() {
         match run_statements(engine, query.sql).await {
-            Ok(delivered) => note(&mut report, query, answer, &host, &delivered),
+            Ok(delivered) => {
+                note(&mut report, query, answer, &host, &delivered);
+                last = delivered.result;
+            }
             Err(error) => {
                 report.answer = Checked::Failed(error.render());
                 break;
             }
         }
+    }
+    if let (Some(versus), Some(last)) = (&mut report.versus, last) {
+        let of_cores = fused::seconds(engine, query, &last.profile.root).await;
+        versus.fused_seconds = of_cores.map(|seconds| seconds / host.cores);
     }
     report
 }
@@ -159,12 +167,12 @@ fn note(
 ///
 /// Objects that a query creates for itself are dropped even if it fails, because a remaining view
 /// would make the next run fail as well.
-async fn run_statements(engine: &Engine, sql: &str) -> nearscan::Result<Delivered> {
+pub(crate) async fn run_statements(session: &Session, sql: &str) -> nearscan::Result<Delivered> {
     let stopwatch = Stopwatch::start();
     let mut result = None;
     let mut failed = None;
-    for statement in engine.statements(sql) {
-        match run_statement(engine, statement).await {
+    for statement in session.statements(sql) {
+        match run_statement(session, statement).await {
             Ok(delivered) if delivered.schema.fields().is_empty() => {}
             Ok(delivered) => result = Some(delivered),
             Err(error) => failed = failed.or(Some(error)),
@@ -177,10 +185,10 @@ async fn run_statements(engine: &Engine, sql: &str) -> nearscan::Result<Delivere
 }
 
 async fn run_statement(
-    engine: &Engine,
+    session: &Session,
     statement: nearscan::Result<nearscan::Statement>,
 ) -> nearscan::Result<QueryResult> {
-    engine.plan(statement?).await?.collect().await
+    session.plan(statement?).await?.collect().await
 }
 
 /// Settings that change figures: ours, and DataFusion's where they are not the default.

@@ -2,8 +2,9 @@
 //! Compares the modelled time of an emulated drive with that of a host that reads the same bytes
 //! over the same link and decodes them with its cores.
 //!
-//! Both sides are modelled, the host from what a core of this machine was measured to decode. Only
-//! scans count: joins, sorts and final aggregates are the host's on either side.
+//! Both sides are modelled, the host from what a core of this machine was measured to decode as
+//! DataFusion reads. Beside it stands what fused scans take, which is measured. Only scans count:
+//! joins, sorts and final aggregates are the host's on either side.
 
 use nearscan::{HostRates, Modelled, Schedule};
 use serde::Serialize;
@@ -35,6 +36,9 @@ pub struct Versus {
     pub media_share: f64,
     /// Modelled time of the host with all of its cores, in seconds.
     pub host_seconds: f64,
+    /// Measured time of the same scans as fused scans without a drive, spread over all cores of the
+    /// host, in seconds; nothing where it was not measured.
+    pub fused_seconds: Option<f64>,
     /// Cores that the host would keep busy with decoding while the drive runs, less those that
     /// take its results.
     pub cores_freed: f64,
@@ -59,6 +63,7 @@ impl Versus {
             schedule: drive.limit_schedule().map(Schedule::name),
             media_share: seconds(drive.media_ns) / drive_seconds,
             host_seconds: link_seconds.max(core_seconds / host.cores),
+            fused_seconds: None,
             cores_freed: (core_seconds - taking_seconds) / drive_seconds,
             cores_equal: (link_seconds <= drive_seconds).then(|| core_seconds / drive_seconds),
         }
@@ -68,14 +73,17 @@ impl Versus {
     #[must_use]
     pub fn heading(cores: f64) -> String {
         let host = format!("host, {cores}");
+        let fused = format!("fused, {cores}");
         format!(
-            "{:<5} {:>9} {:>9} {:>6} {:<29} {:>9} {:>6} {:>11} {:>11}",
+            "{:<5} {:>9} {:>9} {:>6} {:<29} {:>9} {:>6} {:>9} {:>6} {:>11} {:>11}",
             "query",
             "drive ms",
             "ideal ms",
             "media",
             "limit",
             host,
+            "ratio",
+            fused,
             "ratio",
             "cores freed",
             "cores equal"
@@ -89,16 +97,20 @@ impl Versus {
             Some(schedule) => format!("{}, {schedule}", self.limit),
             None => self.limit.clone(),
         };
+        let or_none = |cell: Option<String>| cell.unwrap_or_else(|| "none".to_owned());
+        let fused = self.fused_seconds;
         format!(
-            "{:<5} {:>9.2} {:>9.2} {:>5.0}% {limit:<29} {:>9.2} {:>6.2} {:>11.1} {:>11}",
+            "{:<5} {:>9.2} {:>9.2} {:>5.0}% {limit:<29} {:>9.2} {:>6.2} {:>9} {:>6} {:>11.1} {:>11}",
             format!("q{query:02}"),
             self.drive_seconds * 1e3,
             self.ideal_seconds * 1e3,
             self.media_share * 1e2,
             self.host_seconds * 1e3,
             self.host_seconds / self.drive_seconds,
+            or_none(fused.map(|seconds| format!("{:.2}", seconds * 1e3))),
+            or_none(fused.map(|seconds| format!("{:.2}", seconds / self.drive_seconds))),
             self.cores_freed,
-            self.cores_equal.map_or_else(|| "none".to_owned(), |cores| format!("{cores:.1}")),
+            or_none(self.cores_equal.map(|cores| format!("{cores:.1}"))),
         )
     }
 }
@@ -146,8 +158,11 @@ mod tests {
 
     #[test]
     fn row_lines_up_with_the_heading() {
-        let row = versus(2).row(6);
-        assert_eq!(row.chars().count(), Versus::heading(2.0).chars().count(), "{row}");
-        assert!(row.ends_with("none"), "{row}");
+        let measured = Versus { fused_seconds: Some(0.06), ..versus(2) };
+        for (compared, expected) in [(versus(2), " none   none "), (measured, " 60.00   0.60 ")] {
+            let row = compared.row(6);
+            assert_eq!(row.chars().count(), Versus::heading(2.0).chars().count(), "{row}");
+            assert!(row.contains(expected) && row.ends_with("none"), "{row}");
+        }
     }
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measures what scans that ran on a drive take on the cores of this machine, with fused scans.
+//!
+//! Only the scans count, on either side: the time of what stands above them is left out. It is that
+//! of one core after the other, from copying out of the page cache to the last row, so it does not
+//! have the wait for a device, which the time of a drive has.
+
+use std::collections::BTreeSet;
+
+use nearscan::{Engine, OperatorProfile, Session};
+
+use crate::{queries::Query, run::run_statements};
+
+/// Runs; the median counts.
+const RUNS: usize = 3;
+
+/// The operator of a fused scan.
+const FUSED: &str = "FusedScanExec";
+
+/// What its time consists of.
+const TIMES: [&str; 2] = ["elapsed_compute", "read_time"];
+
+/// Measures the scans of a query that a drive has run, as its profile says: the time of all cores,
+/// in seconds. Nothing if a table was scanned on both sides, or is not scanned by a fused scan.
+pub(crate) async fn seconds(
+    engine: &Engine,
+    query: &Query,
+    on_drive: &OperatorProfile,
+) -> Option<f64> {
+    let tables = tables_of(on_drive, |operator| operator.modelled.is_some());
+    let kept = tables_of(on_drive, |operator| operator.modelled.is_none());
+    if !tables.is_disjoint(&kept) {
+        return None;
+    }
+    let session = engine.session();
+    session.set("nearscan.pushdown.mode", "off").await.ok()?;
+    session.set("nearscan.scan", "fused").await.ok()?;
+    let mut runs = Vec::new();
+    for _ in 0..RUNS {
+        runs.push(once(&session, query, &tables).await?);
+    }
+    runs.sort_by(f64::total_cmp);
+    runs.get(RUNS / 2).copied()
+}
+
+async fn once(session: &Session, query: &Query, tables: &BTreeSet<String>) -> Option<f64> {
+    let delivered = run_statements(session, query.sql).await.ok()?;
+    let root = delivered.result?.profile.root;
+    let is_fused = |operator: &OperatorProfile| operator.name == FUSED;
+    if !tables.is_subset(&tables_of(&root, is_fused)) {
+        return None;
+    }
+    let mut ns = 0;
+    root.visit(&mut |operator| {
+        let is_of = table_of(operator).is_some_and(|table| tables.contains(table));
+        if is_of && is_fused(operator) {
+            let times = TIMES.iter().filter_map(|name| operator.metrics.get(*name));
+            ns += times.map(|metric| metric.value).sum::<u64>();
+        }
+    });
+    Some(std::time::Duration::from_nanos(ns).as_secs_f64())
+}
+
+/// The tables of some operators that scan one.
+fn tables_of(
+    root: &OperatorProfile,
+    is_meant: impl Fn(&OperatorProfile) -> bool,
+) -> BTreeSet<String> {
+    let mut tables = BTreeSet::new();
+    root.visit(&mut |operator| {
+        tables.extend(table_of(operator).filter(|_| is_meant(operator)).map(str::to_owned));
+    });
+    tables
+}
+
+/// The table that an operator scans.
+fn table_of(operator: &OperatorProfile) -> Option<&str> {
+    let (_, behind) = operator.line.split_once(" table=")?;
+    behind.split(',').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn table_is_what_the_line_of_an_operator_says() {
+        let operator = |line: &str| OperatorProfile {
+            name: FUSED.to_owned(),
+            line: line.to_owned(),
+            metrics: BTreeMap::new(),
+            modelled: None,
+            children: Vec::new(),
+        };
+        let line = "PushdownExec: drive=emulated, table=lineitem, columns=[l_tax], units=53";
+        assert_eq!(table_of(&operator(line)), Some("lineitem"));
+        let line = "FusedScanExec: table=part, columns=[p_size], row_groups=2";
+        assert_eq!(table_of(&operator(line)), Some("part"));
+        assert_eq!(table_of(&operator("FilterExec: table@0 = 3")), None);
+    }
+}
