@@ -422,27 +422,22 @@ void measure(tester& test) {
 
 /// Compares the cycles of some sets of a shape, and prints those that differ most.
 void compare_shape(tester& test, const rtl::shape& shape, uint64_t seed) {
-  static constexpr uint64_t SETS = 4;
   // A run that is shorter is mostly its beginning and its end.
   static constexpr uint64_t BYTES_MIN = 4096;
-  rtl::comparison furthest = {};
-  for (uint64_t set = 0; set < SETS; set++) {
-    dice chance(seed + set);
+  rtl::compare_sets(seed, [&](uint64_t set_seed) {
+    dice chance(set_seed);
     job made;
     made.all = shape.make(chance);
     const uint64_t bytes = made.bytes_out();
     if (bytes < BYTES_MIN) rtl::fail("%s: a set is too small", shape.name);
     const uint64_t cycles = test.check(made, rtl::pace::FREE, cut::WHOLE, seed);
-    const rtl::comparison compared = {shape.name, "byte of output", bytes, cycles,
-                                      test.cycles_modelled};
+    rtl::comparison compared = {shape.name, "byte of output",     bytes,
+                                cycles,     test.cycles_modelled, rtl::model_kind::RULE};
+    compared.cycles = test.cycles_told;
     rtl::expect_near(compared);
-    rtl::expect_near({shape.name, "byte of output", bytes, test.cycles_told, test.cycles_modelled});
-    const bool is_first = furthest.items == 0;
-    if (is_first || compared.difference_millis() > furthest.difference_millis()) {
-      furthest = compared;
-    }
-  }
-  rtl::print_comparison(furthest);
+    compared.cycles = cycles;
+    return compared;
+  });
 }
 
 void compare_cycles(tester& test) {

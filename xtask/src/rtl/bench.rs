@@ -32,6 +32,8 @@ pub(super) struct Comparison {
     /// As Verilator counts them.
     pub(super) cycles: u64,
     pub(super) cycles_modelled: u64,
+    /// What has counted those: the HLS stage, or a rule of the module.
+    pub(super) model: String,
 }
 
 /// What a bench found.
@@ -174,7 +176,9 @@ fn parse(text: &str) -> Result<Counted> {
         let items = number("items").context("a line of a bench has no items")?;
         let cycles = number("cycles").context("a line of a bench has no cycles")?;
         if let Some(cycles_modelled) = number("cycles_modelled") {
-            counted.comparisons.push(Comparison { name, item, items, cycles, cycles_modelled });
+            let model = string("model").context("a line of a bench names no model")?;
+            let compared = Comparison { name, item, items, cycles, cycles_modelled, model };
+            counted.comparisons.push(compared);
             continue;
         }
         let bytes = number("bytes").context("a line of a bench has no bytes")?;
@@ -205,7 +209,8 @@ mod tests {
     fn reads_what_a_bench_prints() {
         let text = "{\"workload\": \"a\", \"item\": \"row\", \"items\": 8, \"bytes\": 64, \
                     \"cycles\": 4}\nnoise\n{\"workload\": \"b\", \"item\": \"byte\", \
-                    \"items\": 9, \"cycles\": 5, \"cycles_modelled\": 6}\n\
+                    \"items\": 9, \"cycles\": 5, \"cycles_modelled\": 6, \
+                    \"model\": \"HLS stage\"}\n\
                     {\"runs\": 2, \"vectors\": 9}\n";
         let counted = parse(text).unwrap();
         assert_eq!((counted.runs, counted.vectors), (2, 9));
@@ -223,6 +228,7 @@ mod tests {
             items: 9,
             cycles: 5,
             cycles_modelled: 6,
+            model: "HLS stage".to_owned(),
         };
         assert_eq!(counted.comparisons, [expected]);
     }

@@ -260,14 +260,15 @@ fn render_module(text: &mut String, figures: &Figures) {
         );
     }
     for comparison in &figures.counted.comparisons {
-        let Comparison { name, item, items, cycles, cycles_modelled } = comparison;
+        let Comparison { name, item, items, cycles, cycles_modelled, model } = comparison;
         _ = write!(
             text,
             "\n[[{}.comparisons]]\nname = {}\nitem = {}\nitems = {items}\ncycles = {cycles}\n\
-             cycles_modelled = {cycles_modelled}\nratio = {}\n",
+             cycles_modelled = {cycles_modelled}\nmodel = {}\nratio = {}\n",
             figures.module,
             quoted(name),
             quoted(item),
+            quoted(model),
             comparison.ratio(),
         );
     }
@@ -326,6 +327,7 @@ fn comparison(value: &Value) -> Result<Comparison> {
         items: number(table, "items")?,
         cycles: number(table, "cycles")?,
         cycles_modelled: number(table, "cycles_modelled")?,
+        model: string(table, "model")?,
     })
 }
 
@@ -371,7 +373,8 @@ mod tests {
     fn compared(items: u64, cycles: u64, cycles_modelled: u64) -> Figures {
         let (name, item) = ("b".to_owned(), "byte".to_owned());
         let mut figures = sample(1, 1, 1);
-        let comparison = Comparison { name, item, items, cycles, cycles_modelled };
+        let model = "HLS stage".to_owned();
+        let comparison = Comparison { name, item, items, cycles, cycles_modelled, model };
         figures.counted.comparisons.push(comparison);
         figures
     }
@@ -384,7 +387,10 @@ mod tests {
         let text = render(&all);
         assert!(text.contains("cycles_per_item = 0.501\n"), "{text}");
         assert!(text.contains("[[n.comparisons]]\nname = \"b\"\n"), "{text}");
-        assert!(text.contains("cycles_modelled = 1049\nratio = 1.049\n"), "{text}");
+        assert!(
+            text.contains("cycles_modelled = 1049\nmodel = \"HLS stage\"\nratio = 1.049\n"),
+            "{text}"
+        );
         assert_eq!(parse(&text).unwrap(), all);
     }
 

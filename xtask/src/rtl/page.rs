@@ -101,18 +101,18 @@ fn cycles(modules: &[Module], all: &[Figures]) -> String {
 }
 
 fn comparisons(modules: &[Module], all: &[Figures]) -> String {
-    let mut text = "| module | workload | items | cycles of Verilator | cycles of the model | \
-                    ratio |\n\
-                    |---|---|---:|---:|---:|---:|\n"
+    let mut text = "| module | workload | items | model | cycles of Verilator | \
+                    cycles of the model | ratio |\n\
+                    |---|---|---:|---|---:|---:|---:|\n"
         .to_owned();
     for module in modules {
         let Some(figures) = find(all, module) else { continue };
         for comparison in &figures.counted.comparisons {
-            let Comparison { name, item, items, cycles, cycles_modelled } = comparison;
+            let Comparison { name, item, items, cycles, cycles_modelled, model } = comparison;
             // Writing to a string does not fail.
             _ = writeln!(
                 text,
-                "| {} | {name} | {items} ({item}) | {cycles} | {cycles_modelled} | {} |",
+                "| {} | {name} | {items} ({item}) | {model} | {cycles} | {cycles_modelled} | {} |",
                 module.title,
                 comparison.ratio(),
             );
@@ -150,10 +150,13 @@ mod tests {
             items: 8000,
             cycles: 1000,
             cycles_modelled: 1049,
+            model: "HLS stage".to_owned(),
         }];
         let text = comparisons(&modules, &kept);
-        let expected =
-            format!("| {} | a page | 8000 (byte) | 1000 | 1049 | 1.049 |", modules[0].title);
+        let expected = format!(
+            "| {} | a page | 8000 (byte) | HLS stage | 1000 | 1049 | 1.049 |",
+            modules[0].title
+        );
         assert_eq!(text.lines().skip(2).collect::<Vec<_>>(), [expected]);
     }
 
