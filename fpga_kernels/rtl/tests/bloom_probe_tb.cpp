@@ -5,6 +5,7 @@
 // range, so neither is tried. There is no other malformed input: every number is a number.
 #include "bench.hpp"
 #include "bloom_probe_ports.hpp"
+#include "filter_stage.hpp"
 #include "Vbloom_probe_blackbox.h"
 
 using namespace bloom_probe_ports;
@@ -81,8 +82,8 @@ struct tester {
   uint64_t check(const job& what, rtl::pace how, uint64_t seed) {
     load(what);
     const auto answers = expected(what);
-    const uint64_t cycles = bench.run(how, seed, 4000 + 400 * what.rows_in.size() +
-                                                     40 * what.bits_in.size());
+    const uint64_t cycles =
+        bench.run(how, seed, 4000 + 400 * what.rows_in.size() + 40 * what.bits_in.size());
     vectors += rtl::compare("passed", passed_out.take(), answers);
     runs++;
     return cycles;
@@ -172,8 +173,8 @@ job random_job(rtl::dice& dice, uint32_t blocks_of_set, uint32_t words) {
 /// The four sets as one, whose rows are all of the least numbers, and so on: limits.
 void check_limits(tester& test) {
   rtl::dice dice(11);
-  for (const int64_t edge : {INT64_MIN, INT64_MIN + 1, int64_t(-1), int64_t(0), int64_t(1),
-                             INT64_MAX - 1, INT64_MAX}) {
+  for (const int64_t edge :
+       {INT64_MIN, INT64_MIN + 1, int64_t(-1), int64_t(0), int64_t(1), INT64_MAX - 1, INT64_MAX}) {
     for (const bool is_bitmap : {false, true}) {
       job made;
       for (int i = 0; i < SETS; i++) {
@@ -246,6 +247,117 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 64, test.check(smallest, rtl::pace::FREE, 6)});
 }
 
+/// A workload of look-ups whose cycles are compared.
+struct shape {
+  const char* name;
+  /// Sets that each word of rows is looked up in, how many of them are bitmaps, and their blocks.
+  uint32_t sets;
+  uint32_t bitmaps;
+  uint32_t blocks;
+  /// Bits of a block that are set, and rows that are NULL, in percent.
+  uint32_t bits_percent;
+  uint32_t null_percent;
+};
+constexpr shape SHAPES[] = {
+    {"keys in a small Bloom filter", 1, 0, 6, 40, 0},
+    {"keys in the largest Bloom filter, NULL in between", 1, 0, BLOCKS, 97, 30},
+    {"codes in a bitmap", 1, 1, 90, 10, 5},
+    {"two key columns, a Bloom filter and a bitmap", 2, 1, 300, 70, 0},
+    {"three key columns in Bloom filters", 3, 0, 1000, 80, 12},
+    {"four key columns, two of them in bitmaps", 4, 2, 1024, 50, 50},
+};
+
+/// The same rows for the HLS stage: of each set a lane. The module has them word by word, for one
+/// set after the other.
+rtl::filter_input make_input(rtl::dice& dice, const shape& how, job& looked) {
+  rtl::filter_input input;
+  input.keys.count = how.sets;
+  input.keys.has_row_sets = true;
+  for (uint32_t i = 0; i < how.sets; i++) {
+    const key_set& set = looked.sets[i];
+    input.keys.sets[i].is_bitmap = set.is_bitmap;
+    input.keys.sets[i].first = set.first;
+    input.keys.sets[i].last = set.last;
+    input.keys.sets[i].block_first = set.block_first;
+    input.keys.sets[i].blocks = set.blocks;
+    input.key_column[i] = static_cast<uint8_t>(i);
+  }
+  input.lanes.resize(how.sets);
+  const uint64_t words = 700 + dice.below(2000);
+  for (uint64_t word = 0; word < words; word++) {
+    for (uint32_t i = 0; i < how.sets; i++) {
+      nearscan::value_token column = nearscan::EMPTY_WORD;
+      rtl::token<rows::BITS> token;
+      for (int row = 0; row < ROWS; row++) {
+        column.value.row[row] = number_for(looked.sets[i], dice);
+        const uint32_t is_there = dice.chance(how.null_percent) ? 0 : 1;
+        column.valid = static_cast<uint8_t>(column.valid | is_there << row);
+        const uint64_t number = static_cast<uint64_t>(column.value.row[row]);
+        rtl::set(token, rows::number().at(row, 64), number);
+      }
+      rtl::set(token, rows::present(), column.valid);
+      rtl::set(token, rows::set(), i);
+      rtl::set(token, rows::last(), word + 1 == words && i + 1 == how.sets ? 1 : 0);
+      looked.rows_in.write(token);
+      input.lanes[i].push_back(column);
+    }
+  }
+  return input;
+}
+
+/// Rows that pass all sets.
+uint64_t rows_passed(const std::deque<rtl::token<passed::BITS>>& answers, uint32_t sets) {
+  uint64_t count = 0;
+  for (size_t at = 0; at < answers.size(); at += sets) {
+    uint64_t all = 0xff;
+    for (uint32_t set = 0; set < sets; set++) all &= rtl::get(answers[at + set], passed::rows());
+    count += nearscan::count_bits(static_cast<uint8_t>(all));
+  }
+  return count;
+}
+
+/// Compares the cycles of look-ups with the iterations of the filter that the HLS stage counts. The
+/// bits are loaded before, as the stage has them with the command.
+rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
+  rtl::dice dice(seed);
+  job loaded;
+  for (uint32_t i = 0; i < SETS; i++) {
+    const bool is_bitmap = i < how.bitmaps;
+    const int64_t first = static_cast<int64_t>(dice.below(1000000));
+    const int64_t last = is_bitmap ? first + 256 * how.blocks - 1 : INT64_MAX;
+    const uint32_t block_first = i < how.sets ? i * how.blocks : 0;
+    loaded.sets[i] = {is_bitmap, first, last, block_first, how.blocks};
+  }
+  add_blocks(loaded, dice, how.sets * how.blocks, how.bits_percent);
+  job looked;
+  for (int i = 0; i < SETS; i++) looked.sets[i] = loaded.sets[i];
+  rtl::filter_input input = make_input(dice, how, looked);
+  size_t block = 0;
+  for (const auto& token : loaded.bits_in.tokens()) {
+    for (int word = 0; word < static_cast<int>(nearscan::KEY_BLOCK_WORDS); word++) {
+      input.bits[word][block] = rtl::get(token, bits::block().at(word, 64));
+    }
+    block++;
+  }
+  add_words(loaded, dice, 1, 0);
+  test.check(loaded, rtl::pace::FREE, seed);
+  add_no_block(looked);
+  const uint64_t cycles = test.check(looked, rtl::pace::FREE, seed);
+  const nearscan::report stage = rtl::filter_by_stage(input);
+  if (stage.rows_kept != rows_passed(test.expected(looked), how.sets)) {
+    rtl::fail("%s: the stage keeps other rows", how.name);
+  }
+  const uint64_t rows = ROWS * looked.rows_in.size();
+  return {how.name, "row", rows, cycles, stage.filter_iterations, rtl::model_kind::STAGE};
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 80000;
+  for (const shape& how : SHAPES) {
+    rtl::compare_sets(seed += 100, [&](uint64_t set) { return compare_run(test, how, set); });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -254,6 +366,7 @@ int main(int argc, char** argv) {
   measure(test);
   check_whole_memory(test);
   check_random(test);
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }
