@@ -5,8 +5,7 @@
 
 #include <vector>
 
-#include "bench.hpp"
-#include "scan/filter.hpp"
+#include "filter_stage.hpp"
 
 namespace rtl {
 
@@ -218,22 +217,25 @@ inline void fill_plan(const predicate_job& job, nearscan::program_plan& plan) {
   }
 }
 
+/// A lane's part of a word.
+inline nearscan::value_token lane_word(const predicate_word& from, int lane) {
+  nearscan::value_token to = nearscan::EMPTY_WORD;
+  for (int row = 0; row < nearscan::ROWS; row++) {
+    to.value.row[row] = static_cast<int64_t>(from.value[lane][row]);
+    to.tests[row] = from.tests[lane][row];
+  }
+  to.valid = from.present[lane];
+  to.count = nearscan::ROWS;
+  return to;
+}
+
 /// Words from `first` on as a batch.
 inline void fill_block(const predicate_job& job, size_t first, nearscan::column_block& block,
                        nearscan::batch_token& batch) {
   uint8_t words = 0;
   while (words < nearscan::BATCH_WORDS && first + words < job.words.size()) {
     const predicate_word& from = job.words[first + words];
-    for (int lane = 0; lane < PREDICATE_LANES; lane++) {
-      nearscan::value_token& to = block[words][lane];
-      to = nearscan::EMPTY_WORD;
-      for (int row = 0; row < nearscan::ROWS; row++) {
-        to.value.row[row] = static_cast<int64_t>(from.value[lane][row]);
-        to.tests[row] = from.tests[lane][row];
-      }
-      to.valid = from.present[lane];
-      to.count = nearscan::ROWS;
-    }
+    for (int lane = 0; lane < PREDICATE_LANES; lane++) block[words][lane] = lane_word(from, lane);
     batch.rows[words] = from.rows;
     words++;
   }
@@ -290,6 +292,19 @@ inline predicate_answer evaluate_by_stage(const predicate_job& job) {
     fail("the stage is stuck: %s", nearscan_portable::last_stuck());
   }
   return answer;
+}
+
+/// Runs a job, in which no row is missing, through the whole filter; gives what it reports.
+inline nearscan::report filter_by_stage(const predicate_job& job) {
+  filter_input input;
+  stage::fill_plan(job, input.program);
+  input.lanes.resize(PREDICATE_LANES);
+  for (int lane = 0; lane < PREDICATE_LANES; lane++) {
+    for (const predicate_word& word : job.words) {
+      input.lanes[static_cast<size_t>(lane)].push_back(stage::lane_word(word, lane));
+    }
+  }
+  return filter_by_stage(input);
 }
 
 }  // namespace rtl

@@ -8,6 +8,7 @@
 #include "Vpredicate_unit_blackbox.h"
 #include "bench.hpp"
 #include "predicate_programs.hpp"
+#include "predicate_unit_cycles.hpp"
 #include "predicate_unit_ports.hpp"
 
 using namespace predicate_unit_ports;
@@ -58,10 +59,8 @@ struct tester {
 
   tester(int argc, char** argv)
       : bench(argc, argv),
-        steps_in(bench, bench.top().steps_dout, bench.top().steps_empty_n,
-                   bench.top().steps_read),
-        words_in(bench, bench.top().words_dout, bench.top().words_empty_n,
-                 bench.top().words_read),
+        steps_in(bench, bench.top().steps_dout, bench.top().steps_empty_n, bench.top().steps_read),
+        words_in(bench, bench.top().words_dout, bench.top().words_empty_n, bench.top().words_read),
         kept_out(bench, bench.top().kept_din, bench.top().kept_full_n, bench.top().kept_write) {}
 
   void load(const rtl::predicate_job& job) {
@@ -145,8 +144,8 @@ void check_operations(tester& test) {
 
 /// One row at the border of each width: the last number that fits, and the first that does not.
 void check_widths(tester& test) {
-  const int64_t limits[] = {0, 1, 2, -1, INT32_MAX, INT32_MAX + 1ll, INT32_MIN, INT32_MIN - 1ll,
-                            INT64_MAX, INT64_MIN};
+  const int64_t limits[] = {
+      0, 1, 2, -1, INT32_MAX, INT32_MAX + 1ll, INT32_MIN, INT32_MIN - 1ll, INT64_MAX, INT64_MIN};
   rtl::dice dice(7100);
   for (uint32_t width = 0; width < 4; width++) {
     for (const int64_t limit : limits) {
@@ -287,6 +286,92 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 64, test.check("smallest", smallest, rtl::pace::FREE, 1)});
 }
 
+/// A predicate whose cycles are compared: sums, products, comparisons, and logic that joins those.
+struct shape {
+  const char* name;
+  uint32_t sums;
+  uint32_t products;
+  uint32_t comparisons;
+  /// Words of a run, and so many more at most.
+  uint32_t words_min;
+  uint32_t words_more;
+  uint32_t null_percent;
+  rtl::model_kind model;
+};
+constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
+constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
+constexpr shape SHAPES[] = {
+    {"a comparison, which waits for words", 0, 0, 1, 1500, 1500, 10, STAGE},
+    {"a range, a few NULL", 0, 0, 2, 2000, 2000, 5, STAGE},
+    {"four comparisons, half of the rows NULL", 0, 0, 4, 1500, 1500, 50, STAGE},
+    {"sums and comparisons of them", 3, 0, 3, 1500, 1500, 0, STAGE},
+    {"a product among twelve steps", 2, 1, 5, 1500, 1500, 10, STAGE},
+    {"as many steps as there are", 6, 1, 13, 1000, 600, 20, STAGE},
+    {"three products among eight steps", 0, 3, 3, 1500, 1000, 10, STAGE},
+    {"nine products among eleven steps", 1, 9, 1, 1500, 1000, 0, STAGE},
+    {"a product and a comparison of it", 0, 1, 1, 500, 1000, 10, RULE},
+    {"some dozens of words", 1, 1, 6, 20, 100, 10, RULE},
+};
+
+std::vector<rtl::predicate_step> program_of(const shape& how, rtl::dice& dice) {
+  std::vector<rtl::predicate_step> steps;
+  const auto column = [&] {
+    return rtl::column(static_cast<uint32_t>(dice.below(rtl::PREDICATE_LANES)));
+  };
+  const uint32_t numbers = how.sums + how.products;
+  for (uint32_t i = 0; i < numbers; i++) {
+    const uint32_t sum = nearscan::OP_ADD + static_cast<uint32_t>(dice.below(2));
+    steps.push_back(make(i < how.sums ? sum : nearscan::OP_MULTIPLY, column(), column()));
+  }
+  for (uint32_t i = 0; i < how.comparisons; i++) {
+    // All but BETWEEN.
+    const uint32_t op = nearscan::OP_EQUAL + static_cast<uint32_t>(dice.below(6));
+    const bool is_of_column = numbers == 0 || dice.chance(30);
+    const auto result = [&] { return rtl::result(static_cast<uint32_t>(dice.below(numbers))); };
+    steps.push_back(make(op, is_of_column ? column() : result(),
+                         dice.chance(50) ? column() : rtl::literal(rtl::small_number(dice))));
+    if (i == 0) continue;
+    const uint32_t last = static_cast<uint32_t>(steps.size()) - 1;
+    const uint32_t joins = dice.chance(50) ? nearscan::OP_AND : nearscan::OP_OR;
+    // The first one, or what joins those before.
+    steps.push_back(make(joins, rtl::result(last - 1), rtl::result(last)));
+  }
+  return steps;
+}
+
+/// Compares the cycles of a predicate with the rule, and with the iterations of the filter where
+/// these are near.
+rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
+  rtl::dice dice(seed);
+  rtl::predicate_job job;
+  job.steps = program_of(how, dice);
+  const uint32_t words = how.words_min + static_cast<uint32_t>(dice.below(how.words_more));
+  add_words(job, dice, words, true, how.null_percent);
+  const uint64_t cycles = test.check(how.name, job, rtl::pace::FREE, seed);
+  const nearscan::report stage = rtl::filter_by_stage(job);
+  uint64_t kept = 0;
+  for (const auto& answer : expected(job)) {
+    for (const int first : {0, 8}) {
+      const uint64_t rows = rtl::get(answer, kept::rows().at(first / 8, 8));
+      kept += nearscan::count_bits(static_cast<uint8_t>(rows));
+    }
+  }
+  if (stage.rows_kept != kept) rtl::fail("%s: the stage keeps other rows", how.name);
+  const uint64_t by_rule =
+      rtl::predicate_unit_cycles::of_run(job.steps.size(), how.products, words);
+  const rtl::comparison of_rule = {how.name, "word of 8 rows", words, cycles, by_rule, RULE};
+  rtl::expect_near(of_rule);
+  if (how.model == RULE) return of_rule;
+  return {how.name, "word of 8 rows", words, cycles, stage.filter_iterations, STAGE};
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 90000;
+  for (const shape& how : SHAPES) {
+    rtl::compare_sets(seed += 100, [&](uint64_t set) { return compare_run(test, how, set); });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -298,6 +383,7 @@ int main(int argc, char** argv) {
   check_room(test);
   check_random(test);
   check_stage();
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }
