@@ -4,6 +4,7 @@
 // There is no malformed input: every number is a number, and every place has a group.
 #include "Vfold_unit_blackbox.h"
 #include "bench.hpp"
+#include "fold_unit_cycles.hpp"
 #include "fold_unit_ports.hpp"
 #include "scan/aggregate.hpp"
 
@@ -86,10 +87,9 @@ void add_show(job& to, uint64_t place, bool is_last) {
   to.tokens.write(token);
 }
 
-void show_all(job& to) {
-  for (int place = 0; place < GROUPS; place++) {
-    add_show(to, static_cast<uint64_t>(place), place == GROUPS - 1);
-  }
+/// Shows the groups of the first places.
+void show_all(job& to, uint64_t places = GROUPS) {
+  for (uint64_t place = 0; place < places; place++) add_show(to, place, place == places - 1);
 }
 
 /// A number that carries far, or is near another.
@@ -119,7 +119,7 @@ struct taste {
   uint32_t exchange_percent;
 };
 constexpr taste TASTES[] = {
-    {1, 100, 100, 6, 0}, {2, 90, 90, 6, 5}, {8, 50, 50, 6, 3},
+    {1, 100, 100, 6, 0},  {2, 90, 90, 6, 5},   {8, 50, 50, 6, 3},
     {32, 100, 80, 6, 10}, {4, 100, 100, 4, 0}, {3, 70, 10, 5, 20},
 };
 
@@ -228,11 +228,15 @@ struct table {
   std::vector<std::vector<nearscan::number_token>> numbers;
 };
 
-table random_table(dice& chance, const job& what, uint64_t words, uint64_t groups) {
+table random_table(dice& chance, const job& what, uint64_t words, uint64_t groups,
+                   uint32_t keep_percent) {
   table made;
   for (uint64_t i = 0; i < words; i++) {
     nearscan::row_token word = nearscan::row_token();
-    word.keep = static_cast<uint8_t>(chance.next());
+    for (int row = 0; row < ROWS_OF_WORD; row++) {
+      const int is_kept = chance.chance(keep_percent) ? 1 : 0;
+      word.keep = static_cast<uint8_t>(word.keep | is_kept << row);
+    }
     std::vector<nearscan::number_token> numbers(1 + SLOTS);
     for (int row = 0; row < ROWS_OF_WORD; row++) {
       numbers[0].row[row] = static_cast<int64_t>(1 + chance.below(groups));
@@ -257,8 +261,8 @@ table random_table(dice& chance, const job& what, uint64_t words, uint64_t group
   return made;
 }
 
-/// The same as tokens of two rows.
-void add_table(job& to, const table& from) {
+/// The same as tokens of two rows, and behind them the groups of the first places.
+void add_table(job& to, const table& from, uint64_t places) {
   for (size_t i = 0; i < from.words.size(); i++) {
     const nearscan::row_token& word = from.words[i];
     for (int first = 0; first < ROWS_OF_WORD; first += 2) {
@@ -279,10 +283,10 @@ void add_table(job& to, const table& from) {
       to.tokens.write(token);
     }
   }
-  show_all(to);
+  show_all(to, places);
 }
 
-nearscan::aggregate_plan plan_of(const job& what) {
+nearscan::aggregate_plan plan_of(const job& what, uint64_t places) {
   static const uint8_t FUNCTIONS[] = {nearscan::FUNCTION_COUNT, nearscan::FUNCTION_SUM,
                                       nearscan::FUNCTION_MIN, nearscan::FUNCTION_MAX};
   nearscan::aggregate_plan plan = nearscan::aggregate_plan();
@@ -293,7 +297,7 @@ nearscan::aggregate_plan plan_of(const job& what) {
   plan.columns[0].is_range = true;
   plan.columns[0].width = nearscan::WIDTH_W64;
   plan.columns[0].first = 1;
-  plan.columns[0].count = GROUPS - 1;
+  plan.columns[0].count = static_cast<uint32_t>(places - 1);
   for (int slot = 0; slot < SLOTS; slot++) {
     plan.columns[1 + slot].function = FUNCTIONS[what.function[slot]];
     plan.columns[1 + slot].counts = what.function[slot] == COUNT;
@@ -308,9 +312,15 @@ struct stage_row {
   bool valid[1 + SLOTS];
 };
 
-std::vector<stage_row> run_stage(const job& what, const table& from) {
-  const nearscan::aggregate_plan plan = plan_of(what);
-  std::vector<stage_row> given;
+/// What it gives of all, and how many iterations it counts.
+struct stage_answer {
+  std::vector<stage_row> groups;
+  uint64_t iterations = 0;
+};
+
+stage_answer run_stage(const job& what, const table& from, uint64_t places) {
+  const nearscan::aggregate_plan plan = plan_of(what, places);
+  stage_answer given;
   nearscan::key_stream keys[nearscan::LANES];
   nearscan::row_stream rows_in, rows_out;
   nearscan::number_stream numbers_in[nearscan::SLOTS], numbers_out[nearscan::SLOTS];
@@ -341,14 +351,16 @@ std::vector<stage_row> run_stage(const job& what, const table& from) {
                                                  static_cast<uint64_t>(number.row[1]));
         made.valid[column] = (row.valid[column] & 1) != 0;
       }
-      given.push_back(made);
+      given.groups.push_back(made);
     }
-    if (reports_out.read().status != nearscan::STATUS_OK) rtl::fail("the stage failed");
+    const nearscan::report report = reports_out.read();
+    if (report.status != nearscan::STATUS_OK) rtl::fail("the stage failed");
+    given.iterations = report.aggregate_iterations;
   };
   NS_REGION(flow);
   NS_STAGE(flow, send());
-  NS_STAGE(flow, nearscan::aggregate(plan, keys, rows_in, numbers_in, reports_in, requests,
-                                     answers, rows_out, numbers_out, reports_out));
+  NS_STAGE(flow, nearscan::aggregate(plan, keys, rows_in, numbers_in, reports_in, requests, answers,
+                                     rows_out, numbers_out, reports_out));
   NS_STAGE(flow, take());
   NS_RUN(flow);
   return given;
@@ -359,6 +371,28 @@ nearscan::i128 state_of(const groups_token& token, int slot) {
                              rtl::get(token, groups::state().at(2 * slot + 1, WORD_BITS)));
 }
 
+/// Compares the groups that a run has shown with those of the HLS stage.
+void compare_groups(const job& what, const std::deque<groups_token>& shown,
+                    const std::vector<stage_row>& given) {
+  size_t at = 0;
+  for (size_t place = 0; place < shown.size(); place++) {
+    const groups_token& token = shown[place];
+    if (rtl::get(token, groups::count()) == 0) continue;
+    if (at == given.size()) rtl::fail("the stage has fewer groups");
+    const stage_row& row = given[at++];
+    if (row.value[0] != static_cast<int64_t>(place)) rtl::fail("the stage has another group");
+    for (int slot = 0; slot < SLOTS; slot++) {
+      const bool counts = what.function[slot] == COUNT;
+      const bool valid = counts || rtl::get(token, groups::seen().at(slot, 1)) != 0;
+      if (valid != row.valid[1 + slot]) rtl::fail("slot %d: validity differs", slot);
+      if (valid && state_of(token, slot) != row.value[1 + slot]) {
+        rtl::fail("slot %d of group %zu differs from the stage", slot, place);
+      }
+    }
+  }
+  if (at != given.size()) rtl::fail("the stage has more groups");
+}
+
 /// Whole runs, beside the HLS stage.
 void check_stage(tester& test) {
   for (uint64_t seed = 0; seed < 24; seed++) {
@@ -366,27 +400,10 @@ void check_stage(tester& test) {
     job made;
     for (int& function : made.function) function = static_cast<int>(chance.below(4));
     const uint64_t groups = 1 + chance.below(seed % 2 == 0 ? 8 : GROUPS - 1);
-    const table rows_made = random_table(chance, made, 40, groups);
-    add_table(made, rows_made);
+    const table rows_made = random_table(chance, made, 40, groups, 50);
+    add_table(made, rows_made, GROUPS);
     test.check(made, rtl::PACES[seed % 4], seed);
-    const std::vector<stage_row> given = run_stage(made, rows_made);
-    size_t at = 0;
-    for (int place = 0; place < GROUPS; place++) {
-      const groups_token& token = test.shown[static_cast<size_t>(place)];
-      if (rtl::get(token, groups::count()) == 0) continue;
-      if (at == given.size()) rtl::fail("the stage has fewer groups");
-      const stage_row& row = given[at++];
-      if (row.value[0] != place) rtl::fail("the stage has another group");
-      for (int slot = 0; slot < SLOTS; slot++) {
-        const bool counts = made.function[slot] == COUNT;
-        const bool valid = counts || rtl::get(token, groups::seen().at(slot, 1)) != 0;
-        if (valid != row.valid[1 + slot]) rtl::fail("slot %d: validity differs", slot);
-        if (valid && state_of(token, slot) != row.value[1 + slot]) {
-          rtl::fail("slot %d of group %d differs from the stage", slot, place);
-        }
-      }
-    }
-    if (at != given.size()) rtl::fail("the stage has more groups");
+    compare_groups(made, test.shown, run_stage(made, rows_made, GROUPS).groups);
   }
 }
 
@@ -439,6 +456,57 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 8, test.check(smallest, rtl::pace::FREE, 34)});
 }
 
+/// A workload whose cycles are compared: groups of the rows, words of rows and so many more at
+/// most, and the rows that are kept.
+struct shape {
+  const char* name;
+  uint64_t groups;
+  uint64_t words_min;
+  uint64_t words_more;
+  uint32_t keep_percent;
+  rtl::model_kind model;
+};
+constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
+constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
+constexpr shape SHAPES[] = {
+    {"nearly all rows, one group", 1, 600, 600, 97, STAGE},
+    {"all rows, four groups", 4, 500, 700, 100, STAGE},
+    {"half of the rows, six groups", 6, 1500, 700, 50, STAGE},
+    {"a fifth of the rows, eight groups", 8, 4000, 1000, 20, STAGE},
+    {"few rows, three groups", 3, 5000, 1000, 3, STAGE},
+    {"two thirds of the rows, 31 groups", GROUPS - 1, 500, 500, 66, RULE},
+    {"some dozens of words, 16 groups", 16, 20, 60, 80, RULE},
+};
+
+/// Compares the cycles of a run with the rule, and with the iterations of the HLS stage where it
+/// has all groups at hand.
+rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
+  dice chance(seed);
+  job made;
+  for (int& function : made.function) function = static_cast<int>(chance.below(4));
+  const uint64_t words = how.words_min + chance.below(how.words_more);
+  const table from = random_table(chance, made, words, how.groups, how.keep_percent);
+  // The first place is that of NULL.
+  const uint64_t places = how.groups + 1;
+  add_table(made, from, places);
+  const uint64_t cycles = test.check(made, rtl::pace::FREE, seed);
+  const stage_answer stage = run_stage(made, from, places);
+  compare_groups(made, test.shown, stage.groups);
+  const uint64_t tokens = made.tokens.size();
+  const rtl::comparison of_rule = {
+      how.name, "token", tokens, cycles, rtl::fold_unit_cycles::of_run(tokens, places), RULE};
+  rtl::expect_near(of_rule);
+  if (how.model == RULE) return of_rule;
+  return {how.name, "token", tokens, cycles, stage.iterations, STAGE};
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 60000;
+  for (const shape& how : SHAPES) {
+    rtl::compare_sets(seed += 100, [&](uint64_t set) { return compare_run(test, how, set); });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -448,6 +516,7 @@ int main(int argc, char** argv) {
   check_random(test);
   check_stage(test);
   measure(test);
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }
