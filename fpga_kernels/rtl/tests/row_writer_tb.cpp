@@ -5,6 +5,7 @@
 // first is open. There is no malformed input: every number is a number.
 #include "Vrow_writer_blackbox.h"
 #include "bench.hpp"
+#include "row_writer_cycles.hpp"
 #include "row_writer_ports.hpp"
 #include "scan/write.hpp"
 
@@ -386,6 +387,65 @@ void measure(tester& test) {
   rtl::print({"smallest run", "run", 1, 64, test.check(smallest, rtl::pace::FREE, 63)});
 }
 
+/// A workload whose cycles are compared.
+struct shape {
+  const char* name;
+  int columns;
+  /// Widths of the columns: each is one of so many from the first on.
+  int width_first;
+  int width_count;
+  uint64_t words_min;
+  uint64_t words_more;
+  uint32_t keep_percent;
+  /// Words that come with high halves.
+  uint32_t wide_percent;
+};
+constexpr shape SHAPES[] = {
+    {"three columns of 64 bits, nearly all rows", 3, nearscan::WIDTH_W64, 1, 1500, 1500, 97, 0},
+    {"a column of 64 bits, all rows", 1, nearscan::WIDTH_W64, 1, 1500, 1500, 100, 0},
+    {"seven columns of 32 and of 64 bits, a third of the rows", 7, nearscan::WIDTH_W32, 2, 1500,
+     1500, 33, 0},
+    {"twenty columns of any width, few rows", 20, nearscan::WIDTH_BOOL, 4, 2500, 1500, 4, 30},
+    {"two columns of 128 bits, most rows", 2, nearscan::WIDTH_W128, 1, 1500, 1500, 75, 20},
+    {"columns of 64 and of 128 bits in turn, all rows", 4, nearscan::WIDTH_W64, 2, 1500, 1500, 100,
+     60},
+    {"four columns of a byte, most rows", 4, nearscan::WIDTH_BOOL, 1, 1500, 1500, 85, 0},
+    {"a hundred words of any width", 6, nearscan::WIDTH_BOOL, 4, 80, 60, 60, 10},
+};
+
+/// Compares the cycles of a run with the rule.
+rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
+  dice chance(seed);
+  job made;
+  for (int& width : made.width) {
+    const uint64_t offset = chance.below(static_cast<uint64_t>(how.width_count));
+    width = how.width_first + static_cast<int>(offset);
+  }
+  rtl::row_writer_cycles modelled;
+  const uint64_t words = how.words_min + chance.below(how.words_more);
+  uint8_t keep = 0;
+  for (uint64_t i = 0; i < words; i++) {
+    const int column = static_cast<int>(i % static_cast<uint64_t>(how.columns));
+    // Of each word of rows all columns have the same.
+    if (column == 0) keep = any_mask(chance, how.keep_percent);
+    const column_word word = any_word(chance, column, keep, how.wide_percent);
+    add_word(made, word);
+    const uint64_t bytes = nearscan::value_bytes(static_cast<uint8_t>(made.width[column]));
+    modelled.add_word(column, bytes, nearscan::count_bits(keep), word.is_wide);
+  }
+  const uint64_t tokens = made.tokens.size();
+  add_end(made, chance);
+  const uint64_t cycles = test.check(made, rtl::pace::FREE, seed);
+  return {how.name, "token of 8 rows", tokens, cycles, modelled.total(), rtl::model_kind::RULE};
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 50000;
+  for (const shape& how : SHAPES) {
+    rtl::compare_sets(seed += 100, [&](uint64_t set) { return compare_run(test, how, set); });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -395,6 +455,7 @@ int main(int argc, char** argv) {
   check_random(test);
   check_stage(test);
   measure(test);
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }
