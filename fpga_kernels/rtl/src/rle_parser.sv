@@ -9,7 +9,7 @@
 // Each byte may be where a header begins, so the length of a header at each byte of a word is found
 // before the word is looked at. What is left in the loop from byte to byte is a choice among eight
 // lengths and a sum of four bits. A header of one byte goes together with what follows it, so it
-// takes no cycle of its own, unless both are more than a word: numbers of 8 and of 32 bits. A
+// takes no cycle of its own, unless both are more than a word: numbers of 8, 16 and 32 bits. A
 // longer header of groups, which is of 64 groups or more, takes two cycles.
 //
 // Throughput: a token and up to 8 bytes a cycle. Latency: 6 cycles. Reset: forgets the page.

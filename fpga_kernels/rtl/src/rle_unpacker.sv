@@ -8,7 +8,7 @@
 // and the numbers before that are what could be read in whole shares of a group.
 //
 // Throughput: up to 8 numbers a cycle of 8 bits or fewer and of repeated ones, 4 of up to 16, 2 of
-// up to 32. Headers take no cycle of their own, but for those of groups of 8 and 32 bits, which
+// up to 32. Headers take no cycle of their own, but for those of groups of 8, 16 and 32 bits, which
 // take one, and those of groups in more than one byte, of 64 groups and more, which take two.
 // Latency: some 25 cycles. Reset: forgets the page; it takes nothing for a few cycles.
 //

@@ -2,6 +2,7 @@
 // Pages of indexes for benches: Parquet's hybrid of repeated runs and bit-packed groups.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -115,6 +116,81 @@ inline page page_below(dice& dice, uint32_t bound) {
   while (width < 32 && (1ull << width) < bound) width++;
   width += static_cast<uint32_t>(dice.below(33 - width));
   return random_runs(dice, page_maker(width, bound));
+}
+
+/// A run of a page: numbers, or groups of eight, behind a header of so many bytes.
+struct page_run {
+  bool is_packed;
+  uint64_t count;
+  uint32_t header_bytes;
+};
+
+/// The runs of a page that is whole.
+inline std::vector<page_run> runs_of(const page& what) {
+  std::vector<page_run> runs;
+  for (size_t at = 0; at < what.bytes.size();) {
+    uint64_t header = 0;
+    uint32_t header_bytes = 0;
+    bool more = true;
+    while (more) {
+      const uint8_t byte = what.bytes[at++];
+      header |= static_cast<uint64_t>(byte & 0x7f) << (7 * header_bytes++);
+      more = (byte & 0x80) != 0;
+    }
+    const bool is_packed = (header & 1) != 0;
+    runs.push_back({is_packed, header >> 1, header_bytes});
+    at += is_packed ? (header >> 1) * what.width : (what.width + 7) / 8;
+  }
+  return runs;
+}
+
+/// How many numbers the unpacker puts into each word: of a run as many as there are, of a group
+/// what it unpacks in a cycle.
+inline std::vector<uint32_t> word_counts(const page& what) {
+  const uint64_t share = what.width <= 8 ? 8 : what.width <= 16 ? 4 : 2;
+  std::vector<uint32_t> counts;
+  for (const page_run& run : runs_of(what)) {
+    const uint64_t most = run.is_packed ? share : 8;
+    uint64_t left = run.is_packed ? 8 * run.count : run.count;
+    for (; left > 0; left -= std::min(left, most)) {
+      counts.push_back(static_cast<uint32_t>(std::min(left, most)));
+    }
+  }
+  return counts;
+}
+
+/// Pages whose cycles are compared: runs of groups, runs of a number, or both in turn.
+struct page_shape {
+  const char* name;
+  uint32_t width;
+  /// Groups of a run, and so many more at most; numbers of a run likewise.
+  uint32_t groups_min;
+  uint32_t groups_more;
+  uint32_t repeated_min;
+  uint32_t repeated_more;
+  model_kind model;
+};
+
+/// A page of that shape, whose numbers are below `bound`, or of any value if that is 0.
+inline page make_page(dice& dice, const page_shape& shape, uint32_t bound) {
+  const uint32_t values_wanted = 10000 + static_cast<uint32_t>(dice.below(10000));
+  page_maker maker(shape.width, bound);
+  uint32_t values = 0;
+  while (values < values_wanted) {
+    if (shape.groups_min != 0) {
+      const uint32_t groups =
+          shape.groups_min + static_cast<uint32_t>(dice.below(shape.groups_more));
+      maker.groups(dice, groups);
+      values += 8 * groups;
+    }
+    if (shape.repeated_min != 0) {
+      const uint32_t count =
+          shape.repeated_min + static_cast<uint32_t>(dice.below(shape.repeated_more));
+      maker.repeated(dice, count);
+      values += count;
+    }
+  }
+  return maker.page(values);
 }
 
 /// The tokens of a page, of eight bytes, or of any number if there are `dice` for that.

@@ -13,6 +13,9 @@ namespace rtl {
 struct stage_answer {
   std::vector<int64_t> values;
   bool is_corrupt = false;
+  /// What it counts for the dictionary, and for the page.
+  uint64_t dictionary_iterations = 0;
+  uint64_t iterations = 0;
 };
 
 namespace stage {
@@ -71,7 +74,10 @@ inline void collect(nearscan::value_stream& values, nearscan::report_stream& rep
                                      : value);
     }
   }
-  answer.is_corrupt = reports.read().status != nearscan::STATUS_OK;
+  const nearscan::report report = reports.read();
+  answer.is_corrupt = report.status != nearscan::STATUS_OK;
+  answer.dictionary_iterations = report.dictionary_iterations;
+  answer.iterations = report.decode_iterations;
 }
 
 /// The memory behind the lanes, as far as a dictionary needs it.
@@ -85,7 +91,42 @@ inline void serve_writes(nearscan::scratch_stream& writes, nearscan::written_str
   }
 }
 
+/// Unpacks the indexes of a page in words of eight; adds what is counted for them and for headers.
+inline void unpack_words(const page& what, nearscan::byte_stream& payload,
+                         std::vector<uint32_t>& indexes, uint64_t& iterations) {
+  nearscan::bit_reader bits;
+  nearscan::hybrid_run run = nearscan::hybrid_run();
+  bits.start_page();
+  for (uint32_t left = what.values; left > 0 && !bits.overrun;) {
+    const uint32_t count = left < nearscan::ROWS ? left : nearscan::ROWS;
+    uint32_t word[nearscan::INDEX_ROOM];
+    iterations += nearscan::next_indexes(payload, bits, run, what.width, count, word);
+    indexes.insert(indexes.end(), word, word + count);
+    left -= count;
+  }
+  iterations += bits.iterations;
+  bits.drain_page(payload);
+  if (bits.overrun) fail("the stage finds the page corrupt");
+}
+
 }  // namespace stage
+
+/// The indexes of a page, and the iterations of unpacking them.
+struct unpacked_page {
+  std::vector<uint32_t> indexes;
+  uint64_t iterations = 0;
+};
+
+/// Unpacks a page that is whole as the stage does beside its look-ups.
+inline unpacked_page unpack_by_stage(const page& what) {
+  unpacked_page unpacked;
+  nearscan::byte_stream payload;
+  NS_REGION(flow);
+  NS_STAGE(flow, stage::send_bytes(what.bytes, payload));
+  NS_STAGE(flow, stage::unpack_words(what, payload, unpacked.indexes, unpacked.iterations));
+  NS_RUN(flow);
+  return unpacked;
+}
 
 /// Decodes a required column of 8-byte numbers.
 inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>& dictionary) {

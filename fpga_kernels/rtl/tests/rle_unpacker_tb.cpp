@@ -4,6 +4,7 @@
 #include "bench.hpp"
 #include "rle_pages.hpp"
 #include "rle_stage.hpp"
+#include "rle_unpacker_cycles.hpp"
 #include "rle_unpacker_ports.hpp"
 
 using namespace rle_unpacker_ports;
@@ -14,8 +15,11 @@ namespace {
 /// The numbers of a page, however they came.
 struct numbers {
   std::vector<uint32_t> all;
+  /// How many came with each word.
+  std::vector<uint32_t> counts;
   bool is_corrupt = false;
 
+  numbers() = default;
   explicit numbers(const std::deque<rtl::token<words::BITS>>& tokens) {
     if (tokens.empty()) rtl::fail("a page without a word");
     for (size_t i = 0; i < tokens.size(); i++) {
@@ -24,6 +28,7 @@ struct numbers {
       is_corrupt = is_corrupt || rtl::get(tokens[i], words::corrupt()) != 0;
       const uint64_t count = rtl::get(tokens[i], words::count());
       if (count > 8 || (count == 0 && !is_last)) rtl::fail("word %zu has no numbers", i);
+      counts.push_back(static_cast<uint32_t>(count));
       for (uint64_t at = 0; at < count; at++) {
         const rtl::field place = words::index().at(static_cast<int>(at), 32);
         all.push_back(static_cast<uint32_t>(rtl::get(tokens[i], place)));
@@ -38,12 +43,14 @@ struct tester {
   rtl::sink<words::BITS, decltype(dut::words_din)> words_out;
   uint64_t runs = 0;
   uint64_t vectors = 0;
+  /// What the last run gave.
+  numbers given;
 
   tester(int argc, char** argv)
       : bench(argc, argv),
         bytes_in(bench, bench.top().bytes_dout, bench.top().bytes_empty_n, bench.top().bytes_read),
-        words_out(bench, bench.top().words_din, bench.top().words_full_n,
-                  bench.top().words_write) {}
+        words_out(bench, bench.top().words_din, bench.top().words_full_n, bench.top().words_write) {
+  }
 
   void load(const rtl::page& what, rtl::dice* dice) {
     for (const auto& token : rtl::tokens_of<bytes>(what.bytes, dice)) bytes_in.queue(token);
@@ -69,7 +76,8 @@ struct tester {
     load(what, dice);
     const uint64_t items = what.values + 8 * what.bytes.size();
     const uint64_t cycles = bench.run(how, seed, 2000 + 50 * items);
-    const numbers got(words_out.take());
+    given = numbers(words_out.take());
+    const numbers& got = given;
     const numbers model = expected(what);
     if (got.is_corrupt != model.is_corrupt) {
       rtl::fail("%s (seed %llu): corrupt is %d", name, static_cast<unsigned long long>(seed),
@@ -331,6 +339,53 @@ void measure(tester& test) {
               test.check("smallest run", page, rtl::pace::FREE, 1, nullptr)});
 }
 
+constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
+constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
+constexpr rtl::page_shape SHAPES[] = {
+    {"groups of 3 bits, long runs", 3, 30, 30, 0, 0, STAGE},
+    {"groups of 6 bits, very long runs", 6, 200, 200, 0, 0, STAGE},
+    {"groups of 11 bits", 11, 20, 40, 0, 0, STAGE},
+    {"groups of 20 bits", 20, 10, 30, 0, 0, STAGE},
+    {"groups of 29 bits", 29, 40, 23, 0, 0, STAGE},
+    {"numbers repeated often, 10 bits", 10, 0, 0, 800, 3000, STAGE},
+    {"groups of 5 bits, one to four a run", 5, 1, 4, 0, 0, RULE},
+    {"groups of 16 bits, one or two a run", 16, 1, 2, 0, 0, RULE},
+    {"numbers repeated a few times, 13 bits", 13, 0, 0, 1, 30, RULE},
+    {"groups of 9 bits and repeated numbers in turn", 9, 1, 6, 8, 60, RULE},
+    {"groups of 32 bits and numbers of few repetitions", 32, 1, 3, 1, 9, RULE},
+    {"long groups of 4 bits and long runs in turn", 4, 60, 80, 100, 900, RULE},
+};
+
+/// Compares the cycles of a page with the rule, and where its runs are long with the iterations of
+/// unpacking.
+rtl::comparison compare_run(tester& test, const rtl::page_shape& how, uint64_t seed) {
+  rtl::dice dice(seed);
+  const rtl::page page = rtl::make_page(dice, how, 0);
+  const uint64_t cycles = test.check(how.name, page, rtl::pace::FREE, seed, nullptr);
+  if (test.given.counts != rtl::word_counts(page)) rtl::fail("%s: other words", how.name);
+  const rtl::unpacked_page stage = rtl::unpack_by_stage(page);
+  if (stage.indexes != test.given.all) rtl::fail("%s: the stage has other numbers", how.name);
+  rtl::rle_unpacker_cycles modelled(page.width);
+  for (const rtl::page_run& run : rtl::runs_of(page)) {
+    if (run.is_packed) {
+      modelled.add_groups(run.count, run.header_bytes);
+    } else {
+      modelled.add_run(run.count, run.header_bytes);
+    }
+  }
+  const rtl::comparison of_rule = {how.name, "index", page.values, cycles, modelled.total(), RULE};
+  rtl::expect_near(of_rule);
+  if (how.model == RULE) return of_rule;
+  return {how.name, "index", page.values, cycles, stage.iterations, STAGE};
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 40000;
+  for (const rtl::page_shape& how : SHAPES) {
+    rtl::compare_sets(seed += 100, [&](uint64_t set) { return compare_run(test, how, set); });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -341,6 +396,7 @@ int main(int argc, char** argv) {
   check_cut_headers(test);
   check_random(test);
   check_stage(test);
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }
