@@ -2,6 +2,7 @@
 // The dictionary look-up against a model, and the model against the HLS stage `decode`.
 #include "Vdictionary_lookup_blackbox.h"
 #include "bench.hpp"
+#include "dictionary_lookup_cycles.hpp"
 #include "dictionary_lookup_ports.hpp"
 #include "rle_stage.hpp"
 
@@ -40,8 +41,7 @@ struct tester {
   tester(int argc, char** argv)
       : bench(argc, argv),
         load_in(bench, bench.top().load_dout, bench.top().load_empty_n, bench.top().load_read),
-        words_in(bench, bench.top().words_dout, bench.top().words_empty_n,
-                 bench.top().words_read),
+        words_in(bench, bench.top().words_dout, bench.top().words_empty_n, bench.top().words_read),
         rows_out(bench, bench.top().rows_din, bench.top().rows_full_n, bench.top().rows_write) {}
 
   void load_job(const job& what) {
@@ -151,6 +151,41 @@ rtl::stream<words::BITS> with_corrupt_end(const rtl::stream<words::BITS>& from) 
   return marked;
 }
 
+/// Compares what the stage gives with what the model does; gives whether the page is corrupt.
+bool compare_with_stage(const rtl::stage_answer& stage, const answers& model,
+                        const std::vector<int64_t>& dictionary) {
+  bool is_corrupt = false;
+  std::vector<int64_t> values;
+  for (const auto& token : model) {
+    is_corrupt = is_corrupt || rtl::get(token, rows::corrupt()) != 0;
+    for (int row = 0; row < static_cast<int>(rtl::get(token, rows::count())); row++) {
+      const uint64_t value = rtl::get(token, rows::value().at(row, 64));
+      const bool is_far = rtl::get(token, rows::far().at(row, 1)) != 0;
+      values.push_back(is_far ? dictionary[value] : static_cast<int64_t>(value));
+    }
+  }
+  if (stage.is_corrupt != is_corrupt) rtl::fail("stage: corrupt is %d", stage.is_corrupt);
+  if (is_corrupt) return true;
+  if (stage.values.size() != values.size()) {
+    rtl::fail("stage: %zu values instead of %zu", stage.values.size(), values.size());
+  }
+  for (size_t i = 0; i < values.size(); i++) {
+    if (stage.values[i] != values[i]) rtl::fail("stage: value %zu differs", i);
+  }
+  return false;
+}
+
+/// Loads a dictionary.
+void add_dictionary(job& to, const std::vector<int64_t>& dictionary) {
+  for (size_t i = 0; i < dictionary.size(); i++) {
+    rtl::token<load::BITS> token;
+    rtl::set(token, load::value(), static_cast<uint64_t>(dictionary[i]));
+    rtl::set(token, load::is_entry(), 1);
+    rtl::set(token, load::last(), i + 1 == dictionary.size());
+    to.load_in.write(token);
+  }
+}
+
 /// The stage and the model of the same indexes. String tests are not asked for.
 void check_stage() {
   uint64_t corrupt = 0;
@@ -159,14 +194,8 @@ void check_stage() {
     std::vector<int64_t> dictionary(1 + dice.below(6000));
     job made;
     made.entries = static_cast<uint32_t>(dictionary.size());
-    for (size_t i = 0; i < dictionary.size(); i++) {
-      rtl::token<load::BITS> token;
-      dictionary[i] = static_cast<int64_t>(dice.next());
-      rtl::set(token, load::value(), static_cast<uint64_t>(dictionary[i]));
-      rtl::set(token, load::is_entry(), 1);
-      rtl::set(token, load::last(), i + 1 == dictionary.size());
-      made.load_in.write(token);
-    }
+    for (int64_t& entry : dictionary) entry = static_cast<int64_t>(dice.next());
+    add_dictionary(made, dictionary);
     add_words(made, dice, 100, 8, seed % 4 == 0 ? 1 : 0);
     rtl::page page = {32, 800, {}};
     rtl::page_maker header(32);
@@ -182,27 +211,8 @@ void check_stage() {
       page.bytes.pop_back();
       made.words_in = with_corrupt_end(made.words_in);
     }
-    const rtl::stage_answer stage = rtl::decode_by_stage(page, dictionary);
-    bool is_corrupt = false;
-    std::vector<int64_t> values;
-    for (const auto& token : expected(made)) {
-      is_corrupt = is_corrupt || rtl::get(token, rows::corrupt()) != 0;
-      for (int row = 0; row < static_cast<int>(rtl::get(token, rows::count())); row++) {
-        const uint64_t value = rtl::get(token, rows::value().at(row, 64));
-        const bool is_far = rtl::get(token, rows::far().at(row, 1)) != 0;
-        values.push_back(is_far ? dictionary[value] : static_cast<int64_t>(value));
-      }
-    }
-    if (stage.is_corrupt != is_corrupt) rtl::fail("stage: corrupt is %d", stage.is_corrupt);
-    if (is_corrupt) {
+    if (compare_with_stage(rtl::decode_by_stage(page, dictionary), expected(made), dictionary)) {
       corrupt++;
-      continue;
-    }
-    if (stage.values.size() != values.size()) {
-      rtl::fail("stage: %zu values instead of %zu", stage.values.size(), values.size());
-    }
-    for (size_t i = 0; i < values.size(); i++) {
-      if (stage.values[i] != values[i]) rtl::fail("stage: value %zu differs", i);
     }
   }
   if (corrupt < 4 || corrupt > 12) rtl::fail("too few pages of a kind for the stage");
@@ -232,6 +242,66 @@ void measure(tester& test) {
   add_entries(smallest, dice, 0);
   add_words(smallest, dice, 1, 1, 0);
   rtl::print({"smallest run", "run", 1, 4, test.check(smallest, rtl::pace::FREE, 1)});
+}
+
+/// A page whose cycles are compared, and the entries of its dictionary.
+struct shape {
+  rtl::page_shape page;
+  uint32_t entries;
+};
+constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
+constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
+constexpr shape SHAPES[] = {
+    {{"groups of 7 bits, long runs", 7, 30, 33, 0, 0, STAGE}, 100},
+    {{"groups of 12 bits, long runs", 12, 12, 30, 0, 0, STAGE}, 4000},
+    {{"groups of 18 bits, not all entries on chip", 18, 50, 100, 0, 0, RULE}, 9000},
+    {{"groups of 10 bits, five to nine a run", 10, 5, 5, 0, 0, STAGE}, 1000},
+    {{"an index repeated often", 11, 0, 0, 300, 2000, STAGE}, 2000},
+    {{"long groups and long runs in turn", 8, 40, 40, 100, 200, STAGE}, 250},
+    {{"groups of 6 bits, one or two a run", 6, 1, 2, 0, 0, RULE}, 60},
+    {{"an index repeated a few times", 9, 0, 0, 1, 20, RULE}, 400},
+    {{"groups of 14 bits and repeated indexes in turn", 14, 1, 4, 1, 30, RULE}, 6000},
+};
+
+/// Compares the cycles of a dictionary and a page, in the words of the unpacker, with the rule, and
+/// where runs are long with the iterations of the HLS stage: first those of the dictionary.
+rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
+  rtl::dice dice(seed);
+  const char* name = how.page.name;
+  std::vector<int64_t> dictionary(how.entries);
+  for (int64_t& entry : dictionary) entry = static_cast<int64_t>(dice.next());
+  const rtl::page page = rtl::make_page(dice, how.page, how.entries);
+  const std::vector<uint32_t> indexes = rtl::unpack_by_stage(page).indexes;
+  job made;
+  made.entries = how.entries;
+  add_dictionary(made, dictionary);
+  rtl::dictionary_lookup_cycles modelled(how.entries);
+  size_t at = 0;
+  for (const uint32_t count : rtl::word_counts(page)) {
+    rtl::token<words::BITS> token;
+    for (uint32_t row = 0; row < count; row++) {
+      rtl::set(token, words::index().at(static_cast<int>(row), 32), indexes[at++]);
+    }
+    rtl::set(token, words::count(), count);
+    rtl::set(token, words::last(), at == indexes.size());
+    made.words_in.write(token);
+    modelled.add_word(count);
+  }
+  const uint64_t cycles = test.check(made, rtl::pace::FREE, seed);
+  const rtl::stage_answer stage = rtl::decode_by_stage(page, dictionary);
+  if (compare_with_stage(stage, expected(made), dictionary)) rtl::fail("%s: corrupt", name);
+  const rtl::comparison of_rule = {name, "row", page.values, cycles, modelled.total(), RULE};
+  rtl::expect_near(of_rule);
+  if (how.page.model == RULE) return of_rule;
+  const uint64_t iterations = stage.dictionary_iterations + stage.iterations;
+  return {name, "row", page.values, cycles, iterations, STAGE};
+}
+
+void compare_cycles(tester& test) {
+  uint64_t seed = 20000;
+  for (const shape& how : SHAPES) {
+    rtl::compare_sets(seed += 100, [&](uint64_t set) { return compare_run(test, how, set); });
+  }
 }
 
 /// A short run for a waveform: four entries, then words of five rows, of two and of one.
@@ -270,6 +340,7 @@ int main(int argc, char** argv) {
   measure(test);
   check_random(test);
   check_stage();
+  compare_cycles(test);
   rtl::print_vectors(test.runs, test.vectors);
   return 0;
 }
