@@ -14,6 +14,8 @@
 // Throughput: 2 rows a cycle; an entry a cycle while it loads. Latency: 6 cycles. Reset: forgets
 // the run, not the entries.
 //
+// Cycles of a run: models/dictionary_lookup_cycles.hpp.
+//
 // Parameters: PLACES, entries on chip, a power of two.
 //
 // Invariants: there is a word for each word, in their order. `entries_i` holds still during a run.

@@ -15,6 +15,8 @@
 // STAGES + 2 cycles behind its token. Reset: makes all groups empty, a cycle each, as the end of a
 // run does.
 //
+// Cycles of a run: models/fold_unit_cycles.hpp.
+//
 // Parameters: SLOTS; GROUPS, a power of two of at most 32 at no cost; SUM_BITS, of sums: with 96 no
 // sum of 2^32 numbers is too large.
 //

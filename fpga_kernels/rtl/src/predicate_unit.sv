@@ -18,6 +18,8 @@
 // the batch has places, at least 6; a product 9 more, at least 15. Latency: a batch, and some 10
 // cycles. Reset: forgets the run.
 //
+// Cycles of a run: models/predicate_unit_cycles.hpp.
+//
 // Parameters: ROWS, 8 or 16; LANES, columns, at most 8. The bench runs 16 and 6.
 //
 // Invariants: there is an answer for each ROWS rows, in their order. A step only reads results of

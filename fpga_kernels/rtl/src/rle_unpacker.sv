@@ -12,6 +12,8 @@
 // take one, and those of groups in more than one byte, of 64 groups and more, which take two.
 // Latency: some 25 cycles. Reset: forgets the page; it takes nothing for a few cycles.
 //
+// Cycles of a run: models/rle_unpacker_cycles.hpp.
+//
 // Invariants: `width_i` and `values_i` hold still from the first token of a page to its last word.
 // No token of the next page is taken before that word was.
 module rle_unpacker (

@@ -16,6 +16,8 @@
 // wait: eight kept rows of 64 bits fill a line, and their bits a 64th of one. Latency: some 14
 // cycles. Reset: forgets the lines, a column a cycle.
 //
+// Cycles of a run: models/row_writer_cycles.hpp.
+//
 // Parameters: LINES of each kind that may wait for the output, a power of two of at least 32.
 //
 // Invariants: lines of a column leave in order, those of numbers and those of bits each; the bits

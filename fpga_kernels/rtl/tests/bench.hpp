@@ -411,6 +411,8 @@ struct comparison {
   uint64_t cycles;
   uint64_t cycles_modelled;
   model_kind model;
+  /// Iterations of the HLS stage for the same; 0 where the kernel calls the module in its place.
+  uint64_t stage_iterations;
 
   /// How far the model is from Verilator, in thousandths.
   uint64_t difference_millis() const {
@@ -438,14 +440,28 @@ inline void expect_near(const comparison& compared) {
        static_cast<unsigned long long>(difference % 10));
 }
 
+/// Compares a run with the rule, and gives that; or gives the iterations of the stage in its place
+/// where these are what the run is compared with.
+inline comparison checked_by_rule(comparison compared, uint64_t by_rule) {
+  const model_kind model = compared.model;
+  compared.model = model_kind::RULE;
+  compared.cycles_modelled = by_rule;
+  expect_near(compared);
+  if (model == model_kind::RULE) return compared;
+  compared.model = model;
+  compared.cycles_modelled = compared.stage_iterations;
+  return compared;
+}
+
 /// Prints it as a line of JSON.
 inline void print_comparison(const comparison& compared) {
   std::printf(
       "{\"workload\": \"%s\", \"item\": \"%s\", \"items\": %llu, \"cycles\": %llu, "
-      "\"cycles_modelled\": %llu, \"model\": \"%s\"}\n",
+      "\"cycles_modelled\": %llu, \"model\": \"%s\", \"stage_iterations\": %llu}\n",
       compared.workload, compared.item, static_cast<unsigned long long>(compared.items),
       static_cast<unsigned long long>(compared.cycles),
-      static_cast<unsigned long long>(compared.cycles_modelled), compared.model_name());
+      static_cast<unsigned long long>(compared.cycles_modelled), compared.model_name(),
+      static_cast<unsigned long long>(compared.stage_iterations));
 }
 
 /// Workloads of one kind that are drawn anew: each has to be near, and the furthest is printed.

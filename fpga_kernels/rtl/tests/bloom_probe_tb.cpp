@@ -348,7 +348,8 @@ rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
     rtl::fail("%s: the stage keeps other rows", how.name);
   }
   const uint64_t rows = ROWS * looked.rows_in.size();
-  return {how.name, "row", rows, cycles, stage.filter_iterations, rtl::model_kind::STAGE};
+  const uint64_t iterations = stage.filter_iterations;
+  return {how.name, "row", rows, cycles, iterations, rtl::model_kind::STAGE, iterations};
 }
 
 void compare_cycles(tester& test) {

@@ -290,11 +290,9 @@ rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
   const uint64_t cycles = test.check(made, rtl::pace::FREE, seed);
   const rtl::stage_answer stage = rtl::decode_by_stage(page, dictionary);
   if (compare_with_stage(stage, expected(made), dictionary)) rtl::fail("%s: corrupt", name);
-  const rtl::comparison of_rule = {name, "row", page.values, cycles, modelled.total(), RULE};
-  rtl::expect_near(of_rule);
-  if (how.page.model == RULE) return of_rule;
   const uint64_t iterations = stage.dictionary_iterations + stage.iterations;
-  return {name, "row", page.values, cycles, iterations, STAGE};
+  return rtl::checked_by_rule({name, "row", page.values, cycles, 0, how.page.model, iterations},
+                              modelled.total());
 }
 
 void compare_cycles(tester& test) {

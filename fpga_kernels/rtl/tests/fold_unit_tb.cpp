@@ -493,11 +493,8 @@ rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
   const stage_answer stage = run_stage(made, from, places);
   compare_groups(made, test.shown, stage.groups);
   const uint64_t tokens = made.tokens.size();
-  const rtl::comparison of_rule = {
-      how.name, "token", tokens, cycles, rtl::fold_unit_cycles::of_run(tokens, places), RULE};
-  rtl::expect_near(of_rule);
-  if (how.model == RULE) return of_rule;
-  return {how.name, "token", tokens, cycles, stage.iterations, STAGE};
+  return rtl::checked_by_rule({how.name, "token", tokens, cycles, 0, how.model, stage.iterations},
+                              rtl::fold_unit_cycles::of_run(tokens, places));
 }
 
 void compare_cycles(tester& test) {

@@ -357,12 +357,9 @@ rtl::comparison compare_run(tester& test, const shape& how, uint64_t seed) {
     }
   }
   if (stage.rows_kept != kept) rtl::fail("%s: the stage keeps other rows", how.name);
-  const uint64_t by_rule =
-      rtl::predicate_unit_cycles::of_run(job.steps.size(), how.products, words);
-  const rtl::comparison of_rule = {how.name, "word of 8 rows", words, cycles, by_rule, RULE};
-  rtl::expect_near(of_rule);
-  if (how.model == RULE) return of_rule;
-  return {how.name, "word of 8 rows", words, cycles, stage.filter_iterations, STAGE};
+  return rtl::checked_by_rule(
+      {how.name, "word of 8 rows", words, cycles, 0, how.model, stage.filter_iterations},
+      rtl::predicate_unit_cycles::of_run(job.steps.size(), how.products, words));
 }
 
 void compare_cycles(tester& test) {

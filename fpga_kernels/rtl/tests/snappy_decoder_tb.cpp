@@ -431,8 +431,8 @@ void compare_shape(tester& test, const rtl::shape& shape, uint64_t seed) {
     const uint64_t bytes = made.bytes_out();
     if (bytes < BYTES_MIN) rtl::fail("%s: a set is too small", shape.name);
     const uint64_t cycles = test.check(made, rtl::pace::FREE, cut::WHOLE, seed);
-    rtl::comparison compared = {shape.name, "byte of output",     bytes,
-                                cycles,     test.cycles_modelled, rtl::model_kind::RULE};
+    rtl::comparison compared = {shape.name,           "byte of output",      bytes, cycles,
+                                test.cycles_modelled, rtl::model_kind::RULE, 0};
     compared.cycles = test.cycles_told;
     rtl::expect_near(compared);
     compared.cycles = cycles;

@@ -34,6 +34,8 @@ pub(super) struct Comparison {
     pub(super) cycles_modelled: u64,
     /// What has counted those: the HLS stage, or a rule of the module.
     pub(super) model: String,
+    /// Iterations of the HLS stage; 0 where the kernel calls the module in its place.
+    pub(super) stage_iterations: u64,
 }
 
 /// What a bench found.
@@ -177,7 +179,10 @@ fn parse(text: &str) -> Result<Counted> {
         let cycles = number("cycles").context("a line of a bench has no cycles")?;
         if let Some(cycles_modelled) = number("cycles_modelled") {
             let model = string("model").context("a line of a bench names no model")?;
-            let compared = Comparison { name, item, items, cycles, cycles_modelled, model };
+            let stage_iterations =
+                number("stage_iterations").context("a line of a bench has no iterations")?;
+            let compared =
+                Comparison { name, item, items, cycles, cycles_modelled, model, stage_iterations };
             counted.comparisons.push(compared);
             continue;
         }
@@ -210,7 +215,7 @@ mod tests {
         let text = "{\"workload\": \"a\", \"item\": \"row\", \"items\": 8, \"bytes\": 64, \
                     \"cycles\": 4}\nnoise\n{\"workload\": \"b\", \"item\": \"byte\", \
                     \"items\": 9, \"cycles\": 5, \"cycles_modelled\": 6, \
-                    \"model\": \"HLS stage\"}\n\
+                    \"model\": \"HLS stage\", \"stage_iterations\": 6}\n\
                     {\"runs\": 2, \"vectors\": 9}\n";
         let counted = parse(text).unwrap();
         assert_eq!((counted.runs, counted.vectors), (2, 9));
@@ -229,6 +234,7 @@ mod tests {
             cycles: 5,
             cycles_modelled: 6,
             model: "HLS stage".to_owned(),
+            stage_iterations: 6,
         };
         assert_eq!(counted.comparisons, [expected]);
     }

@@ -216,7 +216,8 @@ fn render(all: &[Figures]) -> String {
         # What is counted and synthesised of the modules, written by `cargo xtask rtl --bless`. It\n\
         # is neither placed nor routed. `cycles` are those of a whole run of the module in its\n\
         # wrapper, with no back-pressure; what a module is asked for is in `modules/`. Of a\n\
-        # comparison, `cycles_modelled` are those of the time model for the same run.\n"
+        # comparison, `cycles_modelled` are those of its model for the same run, and\n\
+        # `stage_iterations` those of the HLS stage, 0 where the kernel calls the module.\n"
         .to_owned();
     for figures in all {
         render_module(&mut text, figures);
@@ -260,11 +261,13 @@ fn render_module(text: &mut String, figures: &Figures) {
         );
     }
     for comparison in &figures.counted.comparisons {
-        let Comparison { name, item, items, cycles, cycles_modelled, model } = comparison;
+        let Comparison { name, item, items, cycles, cycles_modelled, model, stage_iterations } =
+            comparison;
         _ = write!(
             text,
             "\n[[{}.comparisons]]\nname = {}\nitem = {}\nitems = {items}\ncycles = {cycles}\n\
-             cycles_modelled = {cycles_modelled}\nmodel = {}\nratio = {}\n",
+             cycles_modelled = {cycles_modelled}\nmodel = {}\nratio = {}\n\
+             stage_iterations = {stage_iterations}\n",
             figures.module,
             quoted(name),
             quoted(item),
@@ -328,6 +331,7 @@ fn comparison(value: &Value) -> Result<Comparison> {
         cycles: number(table, "cycles")?,
         cycles_modelled: number(table, "cycles_modelled")?,
         model: string(table, "model")?,
+        stage_iterations: number(table, "stage_iterations")?,
     })
 }
 
@@ -374,7 +378,8 @@ mod tests {
         let (name, item) = ("b".to_owned(), "byte".to_owned());
         let mut figures = sample(1, 1, 1);
         let model = "HLS stage".to_owned();
-        let comparison = Comparison { name, item, items, cycles, cycles_modelled, model };
+        let comparison =
+            Comparison { name, item, items, cycles, cycles_modelled, model, stage_iterations: 0 };
         figures.counted.comparisons.push(comparison);
         figures
     }

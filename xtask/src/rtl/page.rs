@@ -102,17 +102,22 @@ fn cycles(modules: &[Module], all: &[Figures]) -> String {
 
 fn comparisons(modules: &[Module], all: &[Figures]) -> String {
     let mut text = "| module | workload | items | model | cycles of Verilator | \
-                    cycles of the model | ratio |\n\
-                    |---|---|---:|---|---:|---:|---:|\n"
+                    cycles of the model | ratio | iterations of the HLS stage |\n\
+                    |---|---|---:|---|---:|---:|---:|---:|\n"
         .to_owned();
     for module in modules {
         let Some(figures) = find(all, module) else { continue };
         for comparison in &figures.counted.comparisons {
-            let Comparison { name, item, items, cycles, cycles_modelled, model } = comparison;
+            let Comparison { name, item, items, cycles, cycles_modelled, model, .. } = comparison;
+            let iterations = match comparison.stage_iterations {
+                0 => "-".to_owned(),
+                iterations => iterations.to_string(),
+            };
             // Writing to a string does not fail.
             _ = writeln!(
                 text,
-                "| {} | {name} | {items} ({item}) | {model} | {cycles} | {cycles_modelled} | {} |",
+                "| {} | {name} | {items} ({item}) | {model} | {cycles} | {cycles_modelled} | {} | \
+                 {iterations} |",
                 module.title,
                 comparison.ratio(),
             );
@@ -150,11 +155,12 @@ mod tests {
             items: 8000,
             cycles: 1000,
             cycles_modelled: 1049,
-            model: "HLS stage".to_owned(),
+            model: "module's rule".to_owned(),
+            stage_iterations: 2100,
         }];
         let text = comparisons(&modules, &kept);
         let expected = format!(
-            "| {} | a page | 8000 (byte) | HLS stage | 1000 | 1049 | 1.049 |",
+            "| {} | a page | 8000 (byte) | module's rule | 1000 | 1049 | 1.049 | 2100 |",
             modules[0].title
         );
         assert_eq!(text.lines().skip(2).collect::<Vec<_>>(), [expected]);
