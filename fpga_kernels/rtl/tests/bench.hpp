@@ -402,7 +402,7 @@ enum class model_kind {
   RULE,
 };
 
-/// A run as Verilator counts its cycles, and as the time model does.
+/// A run as Verilator counts its cycles, and as a model does.
 struct comparison {
   const char* workload;
   /// What an item is.

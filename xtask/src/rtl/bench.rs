@@ -23,7 +23,7 @@ pub(super) struct Workload {
     pub(super) cycles: u64,
 }
 
-/// A workload whose cycles were compared with those of the time model.
+/// A workload whose cycles were compared with those of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Comparison {
     pub(super) name: String,
@@ -42,7 +42,7 @@ pub(super) struct Comparison {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) workloads: Vec<Workload>,
-    /// None of a module whose cycles the time model does not have.
+    /// Those of its cycles with a model.
     pub(super) comparisons: Vec<Comparison>,
     /// Runs of the module, and results of it that were compared.
     pub(super) runs: u64,

@@ -149,21 +149,24 @@ mod tests {
         let modules = description::read(&project).unwrap();
         let mut kept = figures::read(&project).unwrap();
         kept.retain(|figures| figures.module == modules[0].name);
-        kept[0].counted.comparisons = vec![Comparison {
+        let comparison = |model: &str, stage_iterations| Comparison {
             name: "a page".to_owned(),
             item: "byte".to_owned(),
             items: 8000,
             cycles: 1000,
             cycles_modelled: 1049,
-            model: "module's rule".to_owned(),
-            stage_iterations: 2100,
-        }];
+            model: model.to_owned(),
+            stage_iterations,
+        };
+        kept[0].counted.comparisons =
+            vec![comparison("HLS stage", 1049), comparison("module's rule", 0)];
         let text = comparisons(&modules, &kept);
-        let expected = format!(
-            "| {} | a page | 8000 (byte) | module's rule | 1000 | 1049 | 1.049 | 2100 |",
-            modules[0].title
-        );
-        assert_eq!(text.lines().skip(2).collect::<Vec<_>>(), [expected]);
+        let title = &modules[0].title;
+        let expected = [
+            format!("| {title} | a page | 8000 (byte) | HLS stage | 1000 | 1049 | 1.049 | 1049 |"),
+            format!("| {title} | a page | 8000 (byte) | module's rule | 1000 | 1049 | 1.049 | - |"),
+        ];
+        assert_eq!(text.lines().skip(2).collect::<Vec<_>>(), expected);
     }
 
     #[test]
