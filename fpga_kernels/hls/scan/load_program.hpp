@@ -16,8 +16,8 @@ struct program_scope {
   uint64_t dictionary_bytes[LANES];
   /// Columns whose dictionary a loader may load, a bit each.
   uint32_t may_be_loaded;
-  /// Columns of which all pages have indexes, a bit each, and the most entries that a dictionary may
-  /// have then.
+  /// Columns of which all pages have indexes, a bit each, and the most entries that a dictionary
+  /// may have then.
   uint32_t has_indexes;
   uint64_t entries_max[LANES];
   uint32_t literal_count;

@@ -30,8 +30,8 @@ pub struct Chunk {
     pub definition_level_max: u8,
     /// The compression of pages.
     pub codec: Codec,
-    /// Which encodings may occur in data pages. If none but those of indexes and levels, a drive may
-    /// rely on it that every value is in the dictionary.
+    /// Which encodings may occur in data pages. If none but those of indexes and levels, a drive
+    /// may rely on it that every value is in the dictionary.
     pub encodings: Encodings,
     /// Bytes of the dictionary page at its start, the page's header included; 0 where the footer
     /// does not say.
