@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use nearscan::{Engine, OperatorProfile, Session};
 
-use crate::{queries::Query, run::run_statements};
+use crate::{queries::Query, statements::run_statements};
 
 /// Runs; the median counts.
 const RUNS: usize = 3;

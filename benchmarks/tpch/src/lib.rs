@@ -27,6 +27,7 @@ mod layout;
 mod machine;
 mod report;
 mod scale;
+mod statements;
 mod tables;
 mod versus;
 

@@ -7,10 +7,7 @@
 
 use std::{collections::BTreeMap, num::NonZero, path::Path};
 
-use nearscan::{
-    DriveScheme, Engine, HostRates, QueryResult, Session, arrow::array::RecordBatch,
-    drive::clock::Stopwatch, settings::SETTINGS,
-};
+use nearscan::{DriveScheme, Engine, HostRates, arrow::array::RecordBatch, settings::SETTINGS};
 
 use crate::{
     answers,
@@ -20,6 +17,7 @@ use crate::{
     queries::Query,
     report::{Checked, QueryReport, RunReport, TimeSource},
     scale::ScaleFactor,
+    statements::{Delivered, run_statements},
     tables::Table,
     versus::{Scanned, Versus},
 };
@@ -33,12 +31,6 @@ pub struct Plan {
     pub queries: Vec<&'static Query>,
     /// The number of runs of each query.
     pub runs: NonZero<u32>,
-}
-
-/// The result of one list of statements.
-pub(crate) struct Delivered {
-    pub(crate) result: Option<QueryResult>,
-    seconds: f64,
 }
 
 /// Makes the tables of the TPC-H files in `folder`.
@@ -161,34 +153,6 @@ fn note(
             report.answer = Checked::Wrong(difference);
         }
     }
-}
-
-/// Runs the statements of a query; the one that delivers rows is its answer.
-///
-/// Objects that a query creates for itself are dropped even if it fails, because a remaining view
-/// would make the next run fail as well.
-pub(crate) async fn run_statements(session: &Session, sql: &str) -> nearscan::Result<Delivered> {
-    let stopwatch = Stopwatch::start();
-    let mut result = None;
-    let mut failed = None;
-    for statement in session.statements(sql) {
-        match run_statement(session, statement).await {
-            Ok(delivered) if delivered.schema.fields().is_empty() => {}
-            Ok(delivered) => result = Some(delivered),
-            Err(error) => failed = failed.or(Some(error)),
-        }
-    }
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(Delivered { result, seconds: stopwatch.elapsed().as_secs_f64() }),
-    }
-}
-
-async fn run_statement(
-    session: &Session,
-    statement: nearscan::Result<nearscan::Statement>,
-) -> nearscan::Result<QueryResult> {
-    session.plan(statement?).await?.collect().await
 }
 
 /// Settings that change figures: ours, and DataFusion's where they are not the default.
