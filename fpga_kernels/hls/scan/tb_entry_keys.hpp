@@ -58,6 +58,12 @@ inline void entries_pass_as_rows_do(tally& all) {
     model.predicate = {make_step(OP_LESS, column_at(0), literal_at(0))};
     run_model(all, name + " that are compared", model);
   }
+  // Plain values have no entry, so all rows are looked up.
+  scan_model mixed = make_entry_model(0);
+  mixed.columns[0].style.values = layout::dictionary_then_plain;
+  mixed.columns[0].style.plain_from = 5800;
+  mixed.key_filters = {bitmap};
+  run_model(all, "entries and plain values in a set", mixed);
   // The third one has no room for verdicts: each takes nearly half of it.
   scan_model wide = make_entry_model(0);
   wide.columns.push_back(wide.columns[0]);
