@@ -3,13 +3,9 @@
 #pragma once
 
 #include "load_loaders.hpp"
+#include "load_patterns.hpp"
 
 namespace nearscan {
-
-/// Byte `at` of the command.
-inline uint8_t command_byte(const uint64_t* words, uint32_t at) {
-  return static_cast<uint8_t>(words[at / 8] >> (8 * (at % 8)));
-}
 
 /// Copies the literals of one test into a lane; false when they do not fit.
 inline bool load_test_strings(const uint64_t* words, const section_table& sections,
@@ -50,53 +46,6 @@ STRINGS:
     lane_words += needed;
     strings++;
   }
-  return true;
-}
-
-/// Makes the automaton of a test with a pattern, for which there is room; false when it has too
-/// many places.
-NS_RARE bool load_pattern(const uint64_t* words, const section_table& sections,
-                          const test_record& record, uint32_t test, pattern_plan& patterns) {
-  const section_range& bytes_range = sections.of[SECTION_BYTES];
-  if (record.string_count != 1 || record.string_first >= sections.of[SECTION_STRINGS].count) {
-    return false;
-  }
-  const string_record text = load_string_record(
-      words, sections.of[SECTION_STRINGS].offset + record.string_first * STRING_RECORD_BYTES);
-  const uint32_t number = patterns.count;
-  if (text.length > STRING_BYTES_MAX ||
-      static_cast<uint64_t>(text.offset) + text.length > bytes_range.bytes) {
-    return false;
-  }
-  patterns.one[number] = 0;
-  patterns.any[number] = 0;
-CLEAR_BYTES:
-  for (uint32_t byte = 0; byte < 256; byte++) {
-#pragma HLS PIPELINE II = 1
-    patterns.literal[byte][number] = 0;
-  }
-  uint32_t place = 0;
-PATTERN_BYTES:
-  for (uint32_t at = 0; at < text.length; at++) {
-#pragma HLS PIPELINE off
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 128
-    const uint8_t byte = command_byte(words, bytes_range.offset + text.offset + at);
-    const uint64_t bit = static_cast<uint64_t>(1) << place;
-    if (byte == PATTERN_ANY) {
-      patterns.any[number] |= bit;
-      continue;
-    }
-    if (place == PATTERN_PLACES_MAX) return false;
-    if (byte == PATTERN_ONE) {
-      patterns.one[number] |= bit;
-    } else {
-      patterns.literal[byte][number] |= bit;
-    }
-    place++;
-  }
-  patterns.end[number] = static_cast<uint64_t>(1) << place;
-  patterns.test[number] = static_cast<uint8_t>(test);
-  patterns.count = number + 1;
   return true;
 }
 

@@ -64,6 +64,9 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
 #pragma HLS ARRAY_PARTITION variable = plan.loader_runs dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.loader_takes dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = plan.loader_entries dim = 1 complete
+  // An iteration looks up the bytes of a word.
+#pragma HLS ARRAY_PARTITION variable = plan.tests.patterns.filter.table dim = 1 complete
+#pragma HLS BIND_STORAGE variable = plan.tests.patterns.filter.table type = ram_s2p impl = lutram
   // An iteration reads the tables of all operands.
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete

@@ -2,6 +2,7 @@
 // A command, taken apart: each stage gets its own part and no two stages share one.
 #pragma once
 
+#include "pattern_plan.hpp"
 #include "tokens.hpp"
 
 namespace nearscan {
@@ -20,25 +21,6 @@ struct fetch_plan {
   uint32_t range_count[Streams];
   uint32_t stream_count;
   uint64_t steps_max;
-};
-
-/// The states of the automata of a column's patterns, or places of the patterns, a bit each.
-typedef hls::vector<uint64_t, PATTERNS_PER_COLUMN_MAX> pattern_bits;
-
-/// The patterns of LIKE of one column as automata, side by side. In state `i` the first `i` places
-/// have been matched; a place is a byte or `_`.
-struct pattern_plan {
-  uint32_t count;
-  /// For each byte, the places that are this byte: a word of all automata.
-  pattern_bits literal[256];
-  /// Places that are any character, and those before which there may be any characters: there is
-  /// one such place more, behind the last.
-  pattern_bits one;
-  pattern_bits any;
-  /// The states in which all places have been matched.
-  pattern_bits end;
-  /// The string test that each pattern is.
-  uint8_t test[PATTERNS_PER_COLUMN_MAX];
 };
 
 /// String tests of one column: operations and literals, each literal padded to whole words. A

@@ -16,19 +16,22 @@
 #include "tb_iterations.hpp"
 #include "tb_entry_keys.hpp"
 #include "tb_loaders.hpp"
+#include "tb_patterns.hpp"
 
 namespace {
 
 using namespace nearscan_tb;
 
-/// The numbers of random tables, and of damaged commands and chunks, fewer under a sanitizer; the
-/// first ones are the same in every run.
+/// The numbers of random tables, of damaged commands and chunks, and of random patterns, fewer
+/// under a sanitizer; the first ones are the same in every run.
 #ifdef NS_TB_SHORT
 constexpr uint64_t RANDOM_CASES = 150;
 constexpr uint64_t MALFORMED_CASES = 3000;
+constexpr uint64_t PATTERN_CASES = 50;
 #else
 constexpr uint64_t RANDOM_CASES = 600;
 constexpr uint64_t MALFORMED_CASES = 12000;
+constexpr uint64_t PATTERN_CASES = 200;
 #endif
 
 void run_everything(tally& all) {
@@ -49,6 +52,7 @@ void run_everything(tally& all) {
   iterations(all);
   loaders(all);
   entry_keys(all);
+  like_patterns(all, PATTERN_CASES);
   refused(all);
   const tally before = all;
   for (uint64_t seed = 0; seed < RANDOM_CASES; seed++) random_case(all, seed);

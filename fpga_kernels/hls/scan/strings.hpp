@@ -4,6 +4,7 @@
 
 #include "bit_reader.hpp"
 #include "memory_lane.hpp"
+#include "patterns.hpp"
 
 namespace nearscan {
 
@@ -38,53 +39,6 @@ COMPARE:
   if (order != 0) return order;
   return value.length < length ? -1 : value.length > length ? 1 : 0;
 }
-
-/// The automata of a column's patterns while a value goes by, a bit a state.
-///
-/// In a state of `here` the next byte begins a character or stands for itself. A state of `later`
-/// was reached by a character that stands for any: it comes into force behind the continuation
-/// bytes of that character, all there are.
-struct pattern_run {
-  pattern_bits here;
-  pattern_bits later;
-
-  void start() {
-  START:
-    for (uint32_t pattern = 0; pattern < PATTERNS_PER_COLUMN_MAX; pattern++) {
-#pragma HLS UNROLL
-      here[pattern] = 1;
-      later[pattern] = 0;
-    }
-  }
-
-  /// Takes a byte: all patterns side by side.
-  void take(const pattern_plan& patterns, uint8_t byte) {
-    const bool goes_on = (byte & 0xc0) == 0x80;
-    const pattern_bits literal = patterns.literal[byte];
-  PATTERNS:
-    for (uint32_t pattern = 0; pattern < PATTERNS_PER_COLUMN_MAX; pattern++) {
-#pragma HLS UNROLL
-      if (pattern >= patterns.count) break;
-      const uint64_t now = goes_on ? here[pattern] : here[pattern] | later[pattern];
-      const uint64_t held = goes_on ? later[pattern] : 0;
-      here[pattern] = (now & literal[pattern]) << 1;
-      later[pattern] = held | ((now & patterns.one[pattern]) << 1) | (now & patterns.any[pattern]);
-    }
-  }
-
-  /// Which tests are patterns that the value matches, a bit each.
-  uint32_t outcomes(const pattern_plan& patterns) const {
-    uint32_t matched = 0;
-  PATTERN_ENDS:
-    for (uint32_t pattern = 0; pattern < PATTERNS_PER_COLUMN_MAX; pattern++) {
-#pragma HLS UNROLL
-      if (pattern >= patterns.count) break;
-      const bool ends = ((here[pattern] | later[pattern]) & patterns.end[pattern]) != 0;
-      matched |= static_cast<uint32_t>(ends) << patterns.test[pattern];
-    }
-    return matched;
-  }
-};
 
 /// The outcomes of all tests of a column against literals for one value, one bit a test, and the
 /// iterations: one for each literal, and one for each of its words that is compared.
@@ -173,21 +127,37 @@ WORDS:
   return !bits.overrun;
 }
 
-/// The same with patterns to match: a byte per iteration.
+/// The same with patterns to match: a byte per iteration that the prefilter finds, and one for all
+/// others of a word up to the next such byte or the end. Adds its iterations to `taken`: at most
+/// one for each byte.
 inline bool match_bytes(byte_stream& payload, memory_lane& memory, bit_reader& bits,
                         uint64_t length, const pattern_plan& patterns, write_buffer& buffer,
-                        string_sink& sink, pattern_run& run) {
+                        string_sink& sink, pattern_run& run, uint64_t& taken) {
+  prefilter_run prefilter;
+  prefilter.start();
   uint64_t word = 0;
+  uint32_t some = 0;
 BYTES:
-  for (uint64_t at = 0; at < length && !bits.overrun; at++) {
+  for (uint64_t at = 0; at < length && !bits.overrun; taken++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777215
-    if (at % 8 == 0) {
+    const uint32_t place = static_cast<uint32_t>(at % 8);
+    if (place == 0) {
       const uint64_t left = length - at;
-      word = bits.take(payload, left < 8 ? static_cast<uint32_t>(8 * left) : 64);
+      some = left < 8 ? static_cast<uint32_t>(left) : 8;
+      word = bits.take(payload, 8 * some);
       sink.put(static_cast<uint32_t>(at / 8), word, buffer, memory);
+      prefilter.open_word(patterns.filter, word, some, left <= 8);
     }
-    run.take(patterns, static_cast<uint8_t>(word >> (8 * (at % 8))));
+    const uint32_t next = prefilter.next(place, some);
+    const bool skips = next == some || (next != place && !prefilter.is_calm);
+    run.take(patterns, skips ? pattern_run::SKIPPED : static_cast<uint8_t>(word >> (8 * next)));
+    if (skips) {
+      prefilter.skip();
+    } else {
+      prefilter.take(patterns.filter, next);
+    }
+    at += next - place + (skips ? 0 : 1);
   }
   return !bits.overrun;
 }
@@ -200,15 +170,18 @@ inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& b
                         tested_value& read) {
   const pattern_plan& patterns = tests.patterns;
   uint32_t matched = 0;
+  uint64_t taken = 0;
   if (patterns.count == 0) {
     if (!read_words(payload, memory, bits, length, buffer, sink)) return false;
+    taken = (length + 7) / 8;
   } else {
     pattern_run run;
     run.start();
-    if (!match_bytes(payload, memory, bits, length, patterns, buffer, sink, run)) return false;
+    if (!match_bytes(payload, memory, bits, length, patterns, buffer, sink, run, taken)) {
+      return false;
+    }
     matched = run.outcomes(patterns);
   }
-  const uint64_t taken = patterns.count == 0 ? (length + 7) / 8 : length;
   steps += taken;
   iterations += taken;
   read.outcomes = static_cast<uint16_t>(run_tests(sink.prefix, tests, iterations) | matched);
