@@ -147,6 +147,21 @@ impl KeyBits {
         Some(Self::Bitmap { first, last, words: words.into() })
     }
 
+    /// What passes both, if they are bitmaps over the same numbers.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (
+                Self::Bitmap { first, last, words },
+                Self::Bitmap { first: other_first, last: other_last, words: others },
+            ) if (first, last) == (other_first, other_last) => {
+                let both = words.iter().zip(others.iter()).map(|(word, other)| word & other);
+                Some(Self::Bitmap { first: *first, last: *last, words: both.collect() })
+            }
+            _ => None,
+        }
+    }
+
     /// A Bloom filter of so many blocks, at least one, with `keys` in it.
     pub fn bloom(blocks: usize, keys: impl IntoIterator<Item = i64>) -> Self {
         let blocks = blocks.max(1);

@@ -224,3 +224,12 @@ fn damaged_bits_are_refused() {
         }
     }
 }
+
+#[test]
+fn bitmaps_over_the_same_numbers_are_one_that_passes_what_both_pass() {
+    let bitmap = |last, keys: &[i64]| KeyBits::bitmap(-5, last, keys.iter().copied()).unwrap();
+    let both = bitmap(300, &[-5, 7, 100, 299]).and(&bitmap(300, &[-4, 7, 299, 300])).unwrap();
+    assert_eq!(both, bitmap(300, &[7, 299]));
+    assert_eq!(both.and(&bitmap(299, &[7])), None);
+    assert_eq!(both.and(&KeyBits::bloom(1, [7])), None);
+}

@@ -14,7 +14,7 @@ use datafusion::{
     physical_expr::PhysicalExpr,
     physical_plan::ExecutionPlan,
 };
-use nearscan_command::{Fragment, KeyFilter, Operand, Output, limits};
+use nearscan_command::{Fragment, KeyBits, KeyFilter, Operand, Output, limits};
 use nearscan_cpu::fused::JoinKeys;
 
 use super::{fallback::find_file, pushed::Pushed, trial::Filters};
@@ -154,19 +154,32 @@ impl UnitFilters {
             if left_out.meets(Filters::at(at)) {
                 continue;
             }
-            if unit.filters.len() == room {
-                break;
-            }
             let range = keys.values.at(place).map(|values| &values.range);
             if let Some(bits) = keys.keys.bits(range, left) {
-                left = left.saturating_sub(bits.bytes());
-                unit.filters.push(KeyFilter { column: keys.column, keys: bits });
+                let Some(bytes) = unit.add(keys.column, bits, room) else { continue };
+                left = left.saturating_sub(bytes);
                 unit.given = unit.given.with(Filters::at(at));
             } else if keys.keys.drop_few(range) {
                 unit.useless = unit.useless.with(Filters::at(at));
             }
         }
         unit
+    }
+
+    /// Adds a filter, to that of other keys of the column if both can be one, which drops in one
+    /// look-up what they drop in two. Returns the bytes by which they are more; nothing if there
+    /// are `room` filters already.
+    fn add(&mut self, column: u16, bits: KeyBits, room: usize) -> Option<u64> {
+        let of_column = self.filters.iter_mut().filter(|filter| filter.column == column);
+        for filter in of_column {
+            if let Some(both) = filter.keys.and(&bits) {
+                filter.keys = both;
+                return Some(0);
+            }
+        }
+        let bytes = bits.bytes();
+        let has_room = self.filters.len() < room;
+        has_room.then(|| self.filters.push(KeyFilter { column, keys: bits })).map(|()| bytes)
     }
 
     /// Whether the bounds of the keys at a place are of no use: a filter of the keys drops more, or

@@ -120,6 +120,22 @@ async fn keys_that_all_values_are_among_have_neither_a_filter_nor_bounds() {
     }
 }
 
+/// A drive looks a row up once for each filter.
+#[tokio::test]
+async fn keys_of_two_joins_over_one_column_are_one_filter() {
+    let sql = "SELECT count(l_comment), sum(l_tax) FROM lineitem \
+               JOIN (SELECT o_orderkey AS few FROM orders ORDER BY o_custkey LIMIT 90) \
+               ON l_orderkey = few \
+               JOIN (SELECT o_orderkey AS others FROM orders ORDER BY o_custkey, 1 LIMIT 80) \
+               ON l_orderkey = others WHERE l_tax > 0.02";
+    let bench = Bench::new().set("datafusion.execution.target_partitions", "1");
+    let run = check(&bench, sql).await;
+    let keys = "join_keys=[l_orderkey, l_orderkey]";
+    assert!(lineitem(&run).contains(keys), "{}", shown(&run.plan));
+    let filters = |command: &Command| command.fragment.key_filters.len();
+    assert_eq!(scans(&bench).iter().map(filters).collect::<Vec<_>>(), [1, 1, 1, 1]);
+}
+
 /// The bits do not tell that every row has one of the keys.
 #[tokio::test]
 async fn filter_that_drops_no_row_is_left_out_of_units_that_begin_later() {
