@@ -134,7 +134,8 @@ pub struct Load {
     pub rows: u64,
     /// Values that are looked up in dictionaries too large for a decoder's own memory.
     pub look_ups: u64,
-    /// Bytes of strings that are stored one by one, of the column of each command that has most.
+    /// Bytes of strings that are stored one by one, in pages of data or in a dictionary, of the
+    /// column of each command that has most.
     pub string_bytes: u64,
     /// Bytes sent to the host.
     pub link_bytes: u64,

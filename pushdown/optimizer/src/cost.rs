@@ -309,7 +309,7 @@ fn drive_ns(volume: &Volume, drive: &CostSnapshot) -> Option<f64> {
     let fill = ((busy + loading + media + link - busiest) / units).max(0.0);
     // Commands that wait for a lane are assumed to take as long as these.
     let waiting = f64::from(drive.queue_depth.saturating_sub(drive.lanes));
-    Some(drive.start_ns + busiest + fill + waiting * busy / units / to_f64(lanes))
+    Some(drive.start_ns + busiest + fill + waiting * busy.max(loading) / units / to_f64(lanes))
 }
 
 /// Time of an amount at a rate, in ns.

@@ -102,13 +102,13 @@ fn in_busier_loader(dictionaries: impl Iterator<Item = f64>) -> f64 {
 /// The work of one column chunk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ChunkWork {
-    /// As stored.
+    /// Of a dictionary of numbers, as stored: loaders load no other.
     dictionary_bytes: f64,
     /// Of the dictionary.
     entries: f64,
     /// Values that are indexes.
     indexes: f64,
-    /// Bytes of strings beside the dictionary.
+    /// Bytes of strings beside the dictionary, and those of the dictionary as stored.
     string_bytes: f64,
     /// Whether its entries may be numbers of 32 bits, as the store has them.
     suits_store: bool,
@@ -142,9 +142,13 @@ impl ChunkWork {
                 (values - plain.clamp(0.0, values), 0.0)
             }
             (true, ValueKind::Integer) => (values, 0.0),
-            (true, ValueKind::Bytes) => (values, (data - values * index_bytes).max(0.0)),
+            (true, ValueKind::Bytes) => {
+                (values, (data - values * index_bytes).max(0.0) + dictionary_bytes)
+            }
         };
         let suits_store = kind == ValueKind::Integer && chunk.column_type() != Type::DOUBLE;
+        let is_loaded = kind == ValueKind::Integer;
+        let dictionary_bytes = if is_loaded { dictionary_bytes } else { 0.0 };
         Self { dictionary_bytes, entries, indexes, string_bytes, suits_store }
     }
 

@@ -22,8 +22,9 @@ const LINE_BYTES: u64 = 64;
 /// Bytes of a word.
 const WORD_BYTES: f64 = 8.0;
 
-/// Stored bytes of a dictionary page for each iteration of its loader: as many as those of prices
-/// have, which are nearly all different.
+/// Stored bytes of a dictionary page for each iteration of its loader. Prices, which are nearly all
+/// different, have so many: in TPC-H Q6 at scale factor 1, usual layout, the loader of
+/// `l_extendedprice` takes 29.0 MB in 5.8 million iterations.
 const BYTES_PER_DICTIONARY_ITERATION: u32 = 5;
 
 /// Stored bytes of all columns for each iteration of the busiest decompressor. A token has up to 8

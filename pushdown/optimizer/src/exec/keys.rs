@@ -155,9 +155,12 @@ impl UnitFilters {
                 continue;
             }
             let range = keys.values.at(place).map(|values| &values.range);
-            if let Some(bits) = keys.keys.bits(range, left) {
-                let Some(bytes) = unit.add(keys.column, bits, room) else { continue };
-                left = left.saturating_sub(bytes);
+            let bits = |bytes_max| keys.keys.bits(range, bytes_max);
+            if unit.narrow(keys.column, || bits(bytes_max)) {
+                unit.given = unit.given.with(Filters::at(at));
+            } else if let Some(bits) = bits(left).filter(|_| unit.filters.len() < room) {
+                left = left.saturating_sub(bits.bytes());
+                unit.filters.push(KeyFilter { column: keys.column, keys: bits });
                 unit.given = unit.given.with(Filters::at(at));
             } else if keys.keys.drop_few(range) {
                 unit.useless = unit.useless.with(Filters::at(at));
@@ -166,20 +169,18 @@ impl UnitFilters {
         unit
     }
 
-    /// Adds a filter, to that of other keys of the column if both can be one, which drops in one
-    /// look-up what they drop in two. Returns the bytes by which they are more; nothing if there
-    /// are `room` filters already.
-    fn add(&mut self, column: u16, bits: KeyBits, room: usize) -> Option<u64> {
-        let of_column = self.filters.iter_mut().filter(|filter| filter.column == column);
-        for filter in of_column {
-            if let Some(both) = filter.keys.and(&bits) {
+    /// Narrows the filter of other keys of a column by `bits`, if both can be one: it takes the
+    /// room of one, and a drive looks a row up once.
+    fn narrow(&mut self, column: u16, bits: impl FnOnce() -> Option<KeyBits>) -> bool {
+        let mut of_column = self.filters.iter_mut().filter(|filter| filter.column == column);
+        let Some(filter) = of_column.next() else { return false };
+        match bits().and_then(|bits| filter.keys.and(&bits)) {
+            Some(both) => {
                 filter.keys = both;
-                return Some(0);
+                true
             }
+            None => false,
         }
-        let bytes = bits.bytes();
-        let has_room = self.filters.len() < room;
-        has_room.then(|| self.filters.push(KeyFilter { column, keys: bits })).map(|()| bytes)
     }
 
     /// Whether the bounds of the keys at a place are of no use: a filter of the keys drops more, or
