@@ -118,7 +118,7 @@ pub async fn run_query(
     }
     if let (Some(versus), Some(last)) = (&mut report.versus, last) {
         let of_cores = fused::seconds(engine, query, &last.profile.root).await;
-        versus.fused_seconds = of_cores.map(|seconds| seconds / host.cores);
+        versus.fused_measured_seconds = of_cores.map(|seconds| seconds / host.cores);
     }
     report
 }

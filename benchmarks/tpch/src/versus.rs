@@ -38,7 +38,7 @@ pub struct Versus {
     pub host_seconds: f64,
     /// Measured time of the same scans as fused scans without a drive, spread over all cores of the
     /// host, in seconds; nothing where it was not measured.
-    pub fused_seconds: Option<f64>,
+    pub fused_measured_seconds: Option<f64>,
     /// Cores that the host would keep busy with decoding while the drive runs, less those that
     /// take its results.
     pub cores_freed: f64,
@@ -63,7 +63,7 @@ impl Versus {
             schedule: drive.limit_schedule().map(Schedule::name),
             media_share: seconds(drive.media_ns) / drive_seconds,
             host_seconds: link_seconds.max(core_seconds / host.cores),
-            fused_seconds: None,
+            fused_measured_seconds: None,
             cores_freed: (core_seconds - taking_seconds) / drive_seconds,
             cores_equal: (link_seconds <= drive_seconds).then(|| core_seconds / drive_seconds),
         }
@@ -98,7 +98,7 @@ impl Versus {
             None => self.limit.clone(),
         };
         let or_none = |cell: Option<String>| cell.unwrap_or_else(|| "none".to_owned());
-        let fused = self.fused_seconds;
+        let fused = self.fused_measured_seconds;
         format!(
             "{:<5} {:>9.2} {:>9.2} {:>5.0}% {limit:<29} {:>9.2} {:>6.2} {:>9} {:>6} {:>11.1} {:>11}",
             format!("q{query:02}"),
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn row_lines_up_with_the_heading() {
-        let measured = Versus { fused_seconds: Some(0.06), ..versus(2) };
+        let measured = Versus { fused_measured_seconds: Some(0.06), ..versus(2) };
         for (compared, expected) in [(versus(2), " none   none "), (measured, " 60.00   0.60 ")] {
             let row = compared.row(6);
             assert_eq!(row.chars().count(), Versus::heading(2.0).chars().count(), "{row}");
