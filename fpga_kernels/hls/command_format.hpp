@@ -814,7 +814,7 @@ struct result_record {
   uint32_t snappy_tokens_lane_max;  // 160: iterations of the busiest decompressor on data pages: tokens, and pieces passed on
   uint32_t loader_iterations_max;  // 164: iterations of the busiest loader: to read, decompress or decode its dictionary pages
   uint64_t values_decoded;  // 168: values decoded, all columns
-  uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, string words or parts that patterns take
+  uint64_t decode_steps_lane_max;  // 176: steps of the busiest decoder: rows, entries, words of strings, bytes that are matched
   uint32_t dictionary_entries;  // 184: dictionary entries, all columns
   uint32_t memory_read_iterations;  // 188: iterations of the busier of the stages that read scratch and the entry store
   uint64_t dictionary_reads;  // 192: look-ups in dictionaries that did not fit on chip

@@ -36,6 +36,17 @@ SWAP:
 /// The lowest `count` (<= 8) bits set.
 inline uint8_t row_mask(uint32_t count) { return static_cast<uint8_t>((1u << count) - 1u); }
 
+/// The place of the lowest of some (<= 8) bits that is set; 0 if none is.
+inline uint32_t lowest_bit(uint32_t bits) {
+  uint32_t lowest = 0;
+PLACES_DOWN:
+  for (uint32_t place = 8; place > 0; place--) {
+#pragma HLS UNROLL
+    if (((bits >> (place - 1)) & 1) != 0) lowest = place - 1;
+  }
+  return lowest;
+}
+
 /// Counts the bits that are set: sums of two bits side by side, then of four, then of eight.
 inline uint32_t count_bits(uint8_t mask) {
   const uint32_t twos = mask - ((mask >> 1) & 0x55u);

@@ -76,7 +76,7 @@ inline void filter_entries(const entry_key_plan& plan, key_blocks& keys,
         if (take_entry(entries, turn, token)) {
           if (token.last) open_count--;
           sets = token.last ? 0u : token.sets;
-          first = lowest_row(sets);
+          first = lowest_bit(sets);
           passes = true;
         } else {
           NS_IDLE();
@@ -84,7 +84,7 @@ inline void filter_entries(const entry_key_plan& plan, key_blocks& keys,
         turn = turn + 1 < LOADERS ? turn + 1 : 0;
       }
       if (sets != 0) {
-        const bool is_found = is_in_set(plan.sets[lowest_row(sets)], memory, token.value);
+        const bool is_found = is_in_set(plan.sets[lowest_bit(sets)], memory, token.value);
         passes = passes && is_found;
         own.loader_iterations++;
         sets &= sets - 1;

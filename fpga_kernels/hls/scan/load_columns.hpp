@@ -262,10 +262,9 @@ COLUMNS:
     scope.dictionary_bytes[index] = column.dictionary_bytes != 0 ? column.dictionary_bytes : room;
     if (may_be_loaded(column, lane)) scope.may_be_loaded |= 1u << index;
     if (has_indexes_only(column)) scope.has_indexes |= 1u << index;
-    // A dictionary has no entry that no row has, nor more than fit in the chunk.
+    // A dictionary may have entries that no row has, but no more than fit in the chunk.
     const uint64_t entry_bytes = lane.reading.stored_bits >= 8 ? lane.reading.stored_bits / 8u : 1u;
-    const uint64_t in_chunk = column.uncompressed_bytes / entry_bytes;
-    scope.entries_max[index] = in_chunk < header.rows ? in_chunk : header.rows;
+    scope.entries_max[index] = column.uncompressed_bytes / entry_bytes;
   }
   share_out_dictionaries(scope, plan);
   return STATUS_OK;

@@ -21,17 +21,6 @@ namespace nearscan {
 /// on its way.
 typedef hls::stream<value_token, VALUE_DEPTH> pending_stream;
 
-/// The lowest of some rows.
-inline uint32_t lowest_row(uint32_t rows) {
-  uint32_t lowest = 0;
-LOWEST:
-  for (uint32_t row = ROWS; row > 0; row--) {
-#pragma HLS UNROLL
-    if (((rows >> (row - 1)) & 1) != 0) lowest = row - 1;
-  }
-  return lowest;
-}
-
 /// The far rows of a word whose entries are in the store.
 inline uint32_t stored_rows(const value_token& word) {
   uint32_t rows = 0;
@@ -78,7 +67,7 @@ ASK_WORDS:
     }
     if (left != 0) {
       if (due == static_cast<uint32_t>(ENTRIES_DUE)) due -= credits.read().count;
-      const uint32_t row = lowest_row(left);
+      const uint32_t row = lowest_bit(left);
       slots.write(slot_token{referenced(word.value.row[row]), false});
       left &= left - 1;
       due++;
@@ -133,7 +122,7 @@ TAKE_WORDS:
     }
     if (left != 0) {
       const entry_token entry = entries.read();
-      const uint32_t row = lowest_row(left);
+      const uint32_t row = lowest_bit(left);
       word.value.row[row] = entry.value;
       word.tests[row] = entry.tests;
       left &= left - 1;

@@ -32,17 +32,6 @@
 
 namespace nearscan {
 
-/// The lowest of some (<= 8) bits that is set, of which there is one.
-inline uint32_t first_place(uint32_t bits) {
-  uint32_t first = 0;
-PLACES_DOWN:
-  for (uint32_t place = 8; place > 0; place--) {
-#pragma HLS UNROLL
-    if ((bits >> (place - 1) & 1) != 0) first = place - 1;
-  }
-  return first;
-}
-
 /// The prefilter while a value goes by, word after word.
 ///
 /// Whether a byte is a candidate is known when the two bytes behind it are. So of a word those are
@@ -116,7 +105,7 @@ struct prefilter_run {
   /// The next byte of the word to be taken from `place` on, or its end, `some`.
   uint32_t next(uint32_t place, uint32_t some) const {
     if (open != 0) return place;
-    return starts == 0 ? some : first_place(starts);
+    return starts == 0 ? some : lowest_bit(starts);
   }
 
   void skip() { is_calm = true; }

@@ -168,13 +168,13 @@ struct key_set_plan {
   uint32_t checksum;
 };
 
-/// Key filters, if `count` is not 0; their bits begin at a word behind the command.
-/// Of the process that looks entries up.
+/// The plan of looking entries up in key filters.
 struct entry_key_plan {
   bool active;
   bool has_sets;
   key_set_plan sets[KEY_FILTERS_MAX];
 };
+/// Key filters, if `count` is not 0; their bits begin at a word behind the command.
 struct key_plan {
   uint32_t count;
   /// Whether a set has rows that are looked up in it.

@@ -11,12 +11,13 @@ namespace nearscan_tb {
 static constexpr uint64_t ENTRY_ROWS = 6000;
 
 /// A key column with more entries than fit on chip, and one of small numbers.
-inline scan_model make_entry_model(uint64_t null_every) {
+inline scan_model make_entry_model(uint64_t null_every, uint64_t rows = ENTRY_ROWS,
+                                   uint64_t entries = 5500) {
   scan_model model;
-  model.rows = ENTRY_ROWS;
-  const auto key = [](uint64_t row) { return static_cast<int64_t>(row * 7 % 5500 * 3); };
-  model.columns = {number_column(ENTRY_ROWS, null_every, key),
-                   number_column(ENTRY_ROWS, 0, [](uint64_t row) { return as_row(row % 50); })};
+  model.rows = rows;
+  const auto key = [=](uint64_t row) { return static_cast<int64_t>(row * 7 % entries * 3); };
+  model.columns = {number_column(rows, null_every, key),
+                   number_column(rows, 0, [](uint64_t row) { return as_row(row % 50); })};
   for (column_model& column : model.columns) {
     column.style.values = layout::dictionary;
     column.style.seed = 1;
@@ -64,14 +65,26 @@ inline void entries_pass_as_rows_do(tally& all) {
   mixed.columns[0].style.plain_from = 5800;
   mixed.key_filters = {bitmap};
   run_model(all, "entries and plain values in a set", mixed);
-  // The third one has no room for verdicts: each takes nearly half of it.
-  scan_model wide = make_entry_model(0);
-  wide.columns.push_back(wide.columns[0]);
-  wide.columns.push_back(wide.columns[0]);
-  wide.key_filters = {bloom, bitmap, bloom};
-  wide.key_filters[1].column = 2;
-  wide.key_filters[2].column = 3;
-  run_model(all, "entries of three columns", wide);
+}
+
+/// Each takes more than a third of the room for verdicts, so rows of the third are looked up.
+inline void third_column_has_no_room(tally& all) {
+  const uint64_t rows = 90000;
+  const uint64_t entries = 80000;
+  scan_model model = make_entry_model(0, rows, entries);
+  model.columns.push_back(model.columns[0]);
+  model.columns.push_back(model.columns[0]);
+  const key_filter_model filter = {0, KEY_SET_BLOOM, 100, 200000, 64, keys_up_to(200000, 2100)};
+  model.key_filters.assign(3, filter);
+  model.key_filters[1].column = 2;
+  model.key_filters[2].column = 3;
+  run_model(all, "entries of three columns", model);
+  // The first entries are on chip, and the first rows have them, as those have behind the last
+  // entry.
+  const uint64_t far_rows = rows - 2 * DICTIONARY_ENTRIES_ON_CHIP;
+  // They are in the store, of which an iteration looks two up.
+  check_iterations(all, "look-ups of the third column", model, memory_read_iterations,
+                   far_rows / 2);
 }
 
 /// An entry is looked up once, beside the loading; before the filter no row is looked up in device
@@ -125,6 +138,7 @@ inline void refused_entry_keys(tally& all) {
 
 inline void entry_keys(tally& all) {
   entries_pass_as_rows_do(all);
+  third_column_has_no_room(all);
   iterations_of_entry_keys(all);
   refused_entry_keys(all);
 }

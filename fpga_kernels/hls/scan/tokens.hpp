@@ -418,12 +418,12 @@ typedef hls::stream<slot_run, 2> slot_run_stream;
 typedef hls::stream<uint64_t, SLOT_BURST_WORDS> slot_word_stream;
 /// That all words of a run are in memory.
 typedef hls::stream<bool, 1> slots_written_stream;
-/// Entries on chip and the store: those of a command are filled while the one before uses its own.
-/// Verdicts on entries of dictionaries, for each key filter a run of them: one URAM.
+/// Verdicts on entries of dictionaries, for each key column a run of them: one URAM.
 static constexpr uint32_t ENTRY_VERDICTS_MAX = 262144;
 typedef uint64_t entry_verdicts[ENTRY_VERDICTS_MAX / 64];
 typedef hls::stream_of_blocks<entry_verdicts, 2> verdict_blocks;
 
+/// Entries on chip and the store: those of a command are filled while the one before uses its own.
 typedef chip_entry chip_entries[DICTIONARY_ENTRIES_ON_CHIP];
 typedef int32_t store_entries[STORE_ENTRIES];
 typedef hls::stream_of_blocks<chip_entries, 2> chip_blocks;

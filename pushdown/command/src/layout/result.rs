@@ -73,7 +73,7 @@ record! {
         164 loader_iterations_max: u32,
         /// values decoded, all columns
         168 values_decoded: u64,
-        /// steps of the busiest decoder: rows, entries, string words or parts that patterns take
+        /// steps of the busiest decoder: rows, entries, words of strings, bytes that are matched
         176 decode_steps_lane_max: u64,
         /// dictionary entries, all columns
         184 dictionary_entries: u32,
