@@ -474,7 +474,7 @@ impl Walk<'_> {
             return Ok((placed, None));
         }
         let share = KeptShare::of(replaced_plan, &placed.partitions, fragment);
-        let share = share.times(self.shares.of_scan(&stack.scan));
+        let share = share.with_keys(self.shares.of_scan(&stack.scan));
         let costs = placed.weigh(drive, &self.planning.host, fragment, share)?;
         match costs.prefer_drive() || self.weighing == Weighing::Noted {
             true => Ok((placed, Some(costs))),

@@ -21,6 +21,7 @@ use crate::{
     scan::Stack,
     units::{
         PlannedUnit, RowGroup, ScanUnits, chunk_metadata, chunk_of, dictionary_bytes, kept_by,
+        looks_keys_up_by_row,
     },
 };
 
@@ -239,6 +240,9 @@ const KEPT_SHARE_PERCENT: u64 = 20;
 pub(crate) struct KeptShare {
     kept: u64,
     of: u64,
+    /// Whether keys of joins are among what drops rows. Which columns they are of is not known
+    /// before the scan is placed.
+    has_keys: bool,
 }
 
 impl KeptShare {
@@ -251,28 +255,42 @@ impl KeptShare {
     ) -> Self {
         let of = partitions.iter().flatten().map(|unit| unit.rows).sum();
         if fragment.predicate.is_empty() {
-            return Self { kept: of, of };
+            return Self { kept: of, of, has_keys: false };
         }
         match join_order::share_kept(plan) {
-            Some(share) => Self { kept: of, of }.times(share),
-            None => Self { kept: KEPT_SHARE_PERCENT, of: 100 },
+            Some(share) => Self { kept: of, of, has_keys: false }.times(share),
+            None => Self { kept: KEPT_SHARE_PERCENT, of: 100, has_keys: false },
         }
     }
 
     /// The share that is left if only this part of the rows passes the keys of joins.
+    pub(crate) fn with_keys(self, share: f64) -> Self {
+        Self { has_keys: share < 1.0, ..self.times(share) }
+    }
+
+    /// That part of the share.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
         reason = "rows of a scan are far below 2^53, and a share is not negative"
     )]
-    pub(crate) fn times(self, share: f64) -> Self {
-        Self { kept: (self.kept as f64 * share.clamp(0.0, 1.0)) as u64, of: self.of }
+    fn times(self, share: f64) -> Self {
+        Self { kept: (self.kept as f64 * share.clamp(0.0, 1.0)) as u64, ..self }
     }
 
     fn rows(self, rows: u64) -> u64 {
         let kept = u128::from(rows) * u128::from(self.kept) / u128::from(self.of.max(1));
         u64::try_from(kept).unwrap_or(rows)
+    }
+
+    /// Rows of a unit whose values are looked up behind the filter: all of them if keys may be
+    /// looked up for each row.
+    fn looked_up(self, rows: u64, chunks: &[Chunk]) -> u64 {
+        match self.has_keys && chunks.iter().any(looks_keys_up_by_row) {
+            true => rows,
+            false => self.rows(rows),
+        }
     }
 }
 
@@ -298,7 +316,7 @@ pub(crate) fn volume(unit: &PlannedUnit, fragment: &Fragment, share: KeptShare) 
         rows: unit.rows,
         values: unit.rows * unit.chunks.len() as u64,
         media_bytes: unit.chunks.iter().map(|chunk| chunk.length).sum(),
-        encoded: unit.encoded.of_kept(share.rows(unit.rows), unit.rows),
+        encoded: unit.encoded.of_kept(share.looked_up(unit.rows, &unit.chunks), unit.rows),
         result_rows,
         result_bytes: ResultHeader::BYTES + result_rows * row_bytes,
     }
@@ -316,4 +334,39 @@ fn top_rows(rows: u64, count: u32) -> u64 {
     let count = u64::from(count);
     let doublings = u64::from(rows.checked_div(count).unwrap_or(0).max(1).ilog2());
     (count + count * doublings * 7 / 10).min(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use nearscan_command::{Codec, Encoding, PhysicalType, Reading};
+
+    use super::*;
+
+    #[test]
+    fn keys_that_are_looked_up_by_row_need_the_values_of_all_rows() {
+        let chunk = |encodings: &[Encoding]| Chunk {
+            input: 0,
+            offset: 0,
+            length: 100,
+            uncompressed_bytes: 100,
+            physical_type: PhysicalType::Int64,
+            definition_level_max: 0,
+            codec: Codec::Snappy,
+            encodings: Encodings::of(encodings.iter().copied()),
+            dictionary_bytes: 50,
+            reading: Reading::PLAIN,
+        };
+        let by_entry = [chunk(&[Encoding::Rle, Encoding::RleDictionary])];
+        let by_row = [chunk(&[Encoding::Plain, Encoding::Rle, Encoding::RleDictionary])];
+        let half = KeptShare { kept: 50, of: 100, has_keys: false };
+        assert_eq!((half.rows(1000), half.looked_up(1000, &by_row)), (500, 500));
+        let keyed = half.with_keys(0.1);
+        assert_eq!((keyed.rows(1000), keyed.looked_up(1000, &by_row)), (50, 1000));
+        assert_eq!(keyed.looked_up(1000, &by_entry), 50);
+        let lz4 = [Chunk { codec: Codec::Lz4Raw, ..by_entry[0] }];
+        assert_eq!(keyed.looked_up(1000, &lz4), 1000);
+        // No join above gives keys.
+        let without = half.with_keys(1.0);
+        assert_eq!((without.rows(1000), without.looked_up(1000, &by_row)), (500, 500));
+    }
 }

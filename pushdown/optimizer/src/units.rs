@@ -13,7 +13,7 @@ use datafusion::{
     },
     physical_expr::PhysicalExpr,
 };
-use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings, ReadAs};
+use nearscan_command::{Chunk, Codec, Column, Encoding, Encodings, PhysicalType, ReadAs};
 use nearscan_drive::{FileRef, Load, Refused};
 use parquet::{
     basic::{Compression, Encoding as ParquetEncoding},
@@ -275,6 +275,15 @@ fn is_in_dictionary(chunk: &ColumnChunkMetaData) -> bool {
             let mut encodings = mask.encodings().peekable();
             encodings.peek().is_some() && encodings.all(is_index)
         })
+}
+
+/// Whether a drive looks keys of joins up for each row of a chunk with a dictionary of numbers:
+/// otherwise for its entries, which a loader decompresses, if all values are among them.
+pub(crate) fn looks_keys_up_by_row(chunk: &Chunk) -> bool {
+    let has_loader = matches!(chunk.codec, Codec::Uncompressed | Codec::Snappy);
+    let is_of_numbers = chunk.physical_type != PhysicalType::ByteArray;
+    let is_by_entry = has_loader && !chunk.encodings.contains(Encoding::Plain);
+    chunk.dictionary_bytes > 0 && is_of_numbers && !is_by_entry
 }
 
 /// Whether an encoding is one of indexes or levels. A dictionary page is always plain, and commands

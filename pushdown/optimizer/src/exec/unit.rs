@@ -10,7 +10,7 @@ use datafusion::{
     physical_plan::{ExecutionPlan, stream::RecordBatchStreamAdapter},
 };
 use futures::TryStreamExt;
-use nearscan_command::{Command, Envelope, Fragment, InputRef, Status, Unit};
+use nearscan_command::{Command, Envelope, Fragment, InputRef, KeyFilter, Status, Unit};
 use nearscan_drive::{
     Budget, Completion, Drive, DriveTime, Failure, Fault, FileRef, Kernel, Observation, Placement,
     Refusal, Session, SessionSpec, Submission, Traffic, Work,
@@ -27,7 +27,7 @@ use crate::{
     },
     log::LogEntry,
     settings::Verify,
-    units::PlannedUnit,
+    units::{PlannedUnit, looks_keys_up_by_row},
 };
 
 /// The state shared by the units of one partition.
@@ -250,8 +250,13 @@ impl UnitRunner {
                 pass.succeeded();
                 self.trials.note(given, unit.rows, rows_kept);
                 let scans = std::slice::from_ref(&command);
-                let observed =
-                    Observation::of(Kernel::Scan, scans, unit.load(rows_kept), &completion);
+                let by_row = |filter: &KeyFilter| {
+                    let chunk = command.unit.chunks.get(usize::from(filter.column));
+                    chunk.is_some_and(looks_keys_up_by_row)
+                };
+                let has_keys_by_row = command.fragment.key_filters.iter().any(by_row);
+                let load = unit.load(if has_keys_by_row { unit.rows } else { rows_kept });
+                let observed = Observation::of(Kernel::Scan, scans, load, &completion);
                 self.context.note_command(name, &observed);
                 let low_memory = || Returned { reason: PushBack::LowMemory, cost };
                 Ok((self.charge(batches).ok_or_else(low_memory)?, cost))
