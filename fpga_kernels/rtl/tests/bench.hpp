@@ -401,6 +401,9 @@ enum class model_kind {
   /// The module's rule: what the time model would charge if the kernel called the module.
   RULE,
 };
+/// Their names in tables of workloads.
+static constexpr model_kind STAGE = model_kind::STAGE;
+static constexpr model_kind RULE = model_kind::RULE;
 
 /// A run as Verilator counts its cycles, and as a model does.
 struct comparison {

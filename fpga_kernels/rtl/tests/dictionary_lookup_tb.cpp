@@ -249,18 +249,16 @@ struct shape {
   rtl::page_shape page;
   uint32_t entries;
 };
-constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
-constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
 constexpr shape SHAPES[] = {
-    {{"groups of 7 bits, long runs", 7, 30, 33, 0, 0, STAGE}, 100},
-    {{"groups of 12 bits, long runs", 12, 12, 30, 0, 0, STAGE}, 4000},
-    {{"groups of 18 bits, not all entries on chip", 18, 50, 100, 0, 0, RULE}, 9000},
-    {{"groups of 10 bits, five to nine a run", 10, 5, 5, 0, 0, STAGE}, 1000},
-    {{"an index repeated often", 11, 0, 0, 300, 2000, STAGE}, 2000},
-    {{"long groups and long runs in turn", 8, 40, 40, 100, 200, STAGE}, 250},
-    {{"groups of 6 bits, one or two a run", 6, 1, 2, 0, 0, RULE}, 60},
-    {{"an index repeated a few times", 9, 0, 0, 1, 20, RULE}, 400},
-    {{"groups of 14 bits and repeated indexes in turn", 14, 1, 4, 1, 30, RULE}, 6000},
+    {{"groups of 7 bits, long runs", 7, 30, 33, 0, 0, rtl::STAGE}, 100},
+    {{"groups of 12 bits, long runs", 12, 12, 30, 0, 0, rtl::STAGE}, 4000},
+    {{"groups of 18 bits, not all entries on chip", 18, 50, 100, 0, 0, rtl::RULE}, 9000},
+    {{"groups of 10 bits, five to nine a run", 10, 5, 5, 0, 0, rtl::STAGE}, 1000},
+    {{"an index repeated often", 11, 0, 0, 300, 2000, rtl::STAGE}, 2000},
+    {{"long groups and long runs in turn", 8, 40, 40, 100, 200, rtl::STAGE}, 250},
+    {{"groups of 6 bits, one or two a run", 6, 1, 2, 0, 0, rtl::RULE}, 60},
+    {{"an index repeated a few times", 9, 0, 0, 1, 20, rtl::RULE}, 400},
+    {{"groups of 14 bits and repeated indexes in turn", 14, 1, 4, 1, 30, rtl::RULE}, 6000},
 };
 
 /// Compares the cycles of a dictionary and a page, in the words of the unpacker, with the rule, and

@@ -466,16 +466,14 @@ struct shape {
   uint32_t keep_percent;
   rtl::model_kind model;
 };
-constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
-constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
 constexpr shape SHAPES[] = {
-    {"nearly all rows, one group", 1, 600, 600, 97, STAGE},
-    {"all rows, four groups", 4, 500, 700, 100, STAGE},
-    {"half of the rows, six groups", 6, 1500, 700, 50, STAGE},
-    {"a fifth of the rows, eight groups", 8, 4000, 1000, 20, STAGE},
-    {"few rows, three groups", 3, 5000, 1000, 3, STAGE},
-    {"two thirds of the rows, 31 groups", GROUPS - 1, 500, 500, 66, RULE},
-    {"some dozens of words, 16 groups", 16, 20, 60, 80, RULE},
+    {"nearly all rows, one group", 1, 600, 600, 97, rtl::STAGE},
+    {"all rows, four groups", 4, 500, 700, 100, rtl::STAGE},
+    {"half of the rows, six groups", 6, 1500, 700, 50, rtl::STAGE},
+    {"a fifth of the rows, eight groups", 8, 4000, 1000, 20, rtl::STAGE},
+    {"few rows, three groups", 3, 5000, 1000, 3, rtl::STAGE},
+    {"two thirds of the rows, 31 groups", GROUPS - 1, 500, 500, 66, rtl::RULE},
+    {"some dozens of words, 16 groups", 16, 20, 60, 80, rtl::RULE},
 };
 
 /// Compares the cycles of a run with the rule, and with the iterations of the HLS stage where it

@@ -298,19 +298,17 @@ struct shape {
   uint32_t null_percent;
   rtl::model_kind model;
 };
-constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
-constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
 constexpr shape SHAPES[] = {
-    {"a comparison, which waits for words", 0, 0, 1, 1500, 1500, 10, STAGE},
-    {"a range, a few NULL", 0, 0, 2, 2000, 2000, 5, STAGE},
-    {"four comparisons, half of the rows NULL", 0, 0, 4, 1500, 1500, 50, STAGE},
-    {"sums and comparisons of them", 3, 0, 3, 1500, 1500, 0, STAGE},
-    {"a product among twelve steps", 2, 1, 5, 1500, 1500, 10, STAGE},
-    {"as many steps as there are", 6, 1, 13, 1000, 600, 20, STAGE},
-    {"three products among eight steps", 0, 3, 3, 1500, 1000, 10, STAGE},
-    {"nine products among eleven steps", 1, 9, 1, 1500, 1000, 0, STAGE},
-    {"a product and a comparison of it", 0, 1, 1, 500, 1000, 10, RULE},
-    {"some dozens of words", 1, 1, 6, 20, 100, 10, RULE},
+    {"a comparison, which waits for words", 0, 0, 1, 1500, 1500, 10, rtl::STAGE},
+    {"a range, a few NULL", 0, 0, 2, 2000, 2000, 5, rtl::STAGE},
+    {"four comparisons, half of the rows NULL", 0, 0, 4, 1500, 1500, 50, rtl::STAGE},
+    {"sums and comparisons of them", 3, 0, 3, 1500, 1500, 0, rtl::STAGE},
+    {"a product among twelve steps", 2, 1, 5, 1500, 1500, 10, rtl::STAGE},
+    {"as many steps as there are", 6, 1, 13, 1000, 600, 20, rtl::STAGE},
+    {"three products among eight steps", 0, 3, 3, 1500, 1000, 10, rtl::STAGE},
+    {"nine products among eleven steps", 1, 9, 1, 1500, 1000, 0, rtl::STAGE},
+    {"a product and a comparison of it", 0, 1, 1, 500, 1000, 10, rtl::RULE},
+    {"some dozens of words", 1, 1, 6, 20, 100, 10, rtl::RULE},
 };
 
 std::vector<rtl::predicate_step> program_of(const shape& how, rtl::dice& dice) {

@@ -339,21 +339,19 @@ void measure(tester& test) {
               test.check("smallest run", page, rtl::pace::FREE, 1, nullptr)});
 }
 
-constexpr rtl::model_kind STAGE = rtl::model_kind::STAGE;
-constexpr rtl::model_kind RULE = rtl::model_kind::RULE;
 constexpr rtl::page_shape SHAPES[] = {
-    {"groups of 3 bits, long runs", 3, 30, 30, 0, 0, STAGE},
-    {"groups of 6 bits, very long runs", 6, 200, 200, 0, 0, STAGE},
-    {"groups of 11 bits", 11, 20, 40, 0, 0, STAGE},
-    {"groups of 20 bits", 20, 10, 30, 0, 0, STAGE},
-    {"groups of 29 bits", 29, 40, 23, 0, 0, STAGE},
-    {"numbers repeated often, 10 bits", 10, 0, 0, 800, 3000, STAGE},
-    {"groups of 5 bits, one to four a run", 5, 1, 4, 0, 0, RULE},
-    {"groups of 16 bits, one or two a run", 16, 1, 2, 0, 0, STAGE},
-    {"numbers repeated a few times, 13 bits", 13, 0, 0, 1, 30, RULE},
-    {"groups of 9 bits and repeated numbers in turn", 9, 1, 6, 8, 60, RULE},
-    {"groups of 32 bits and numbers of few repetitions", 32, 1, 3, 1, 9, RULE},
-    {"long groups of 4 bits and long runs in turn", 4, 60, 80, 100, 900, STAGE},
+    {"groups of 3 bits, long runs", 3, 30, 30, 0, 0, rtl::STAGE},
+    {"groups of 6 bits, very long runs", 6, 200, 200, 0, 0, rtl::STAGE},
+    {"groups of 11 bits", 11, 20, 40, 0, 0, rtl::STAGE},
+    {"groups of 20 bits", 20, 10, 30, 0, 0, rtl::STAGE},
+    {"groups of 29 bits", 29, 40, 23, 0, 0, rtl::STAGE},
+    {"numbers repeated often, 10 bits", 10, 0, 0, 800, 3000, rtl::STAGE},
+    {"groups of 5 bits, one to four a run", 5, 1, 4, 0, 0, rtl::RULE},
+    {"groups of 16 bits, one or two a run", 16, 1, 2, 0, 0, rtl::STAGE},
+    {"numbers repeated a few times, 13 bits", 13, 0, 0, 1, 30, rtl::RULE},
+    {"groups of 9 bits and repeated numbers in turn", 9, 1, 6, 8, 60, rtl::RULE},
+    {"groups of 32 bits and numbers of few repetitions", 32, 1, 3, 1, 9, rtl::RULE},
+    {"long groups of 4 bits and long runs in turn", 4, 60, 80, 100, 900, rtl::STAGE},
 };
 
 /// Compares the cycles of a page with the rule, and where its runs are long with the iterations of
