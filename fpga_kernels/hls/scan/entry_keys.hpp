@@ -8,7 +8,9 @@
 // memory before the filter.
 //
 // That is for columns of which the command says that all pages have indexes, whose dictionary a
-// loader has, and whose values no step of the predicate needs. Others are looked up row by row.
+// loader has and may have more entries than fit on chip, whose values no step of the predicate and
+// no group key by codes needs, and for whose entries there is room: as many are taken to be there
+// as fit in the chunk. Others are looked up row by row.
 #pragma once
 
 #include "keys.hpp"

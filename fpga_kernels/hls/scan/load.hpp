@@ -109,7 +109,8 @@ LOADERS_OF_NONE:
   plan.write.has_store = false;
 }
 
-/// The same for the key filters, whose bits were not loaded: nobody waits for them.
+/// Leaves a refused command without key filters, for their bits were not loaded: no process of the
+/// region reads their blocks.
 inline void refuse_keys(scan_plan& plan) {
 LOADERS_WITHOUT_KEYS:
   for (int loader = 0; loader < LOADERS; loader++) {
