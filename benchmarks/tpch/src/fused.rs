@@ -5,9 +5,9 @@
 //! sum over all cores, of copying out of the page cache, decoding, filtering and folding. It has no
 //! wait for a device, which the time of a drive has, and not the making of batches of kept rows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use nearscan::{Engine, OperatorProfile, Session};
+use nearscan::{Engine, OperatorProfile, QueryProfile, Session};
 
 use crate::{queries::Query, statements::run_statements};
 
@@ -26,12 +26,12 @@ const TIMES: [&str; 2] = ["elapsed_compute", "read_time"];
 pub(crate) async fn seconds(
     engine: &Engine,
     query: &Query,
-    on_drive: &OperatorProfile,
+    on_drive: &QueryProfile,
 ) -> Option<f64> {
     let scans = scans_of(on_drive, |operator| operator.modelled.is_some());
     let kept = scans_of(on_drive, |operator| operator.modelled.is_none());
     let is_kept = |table: &String| kept.contains_key(table);
-    if scans.keys().any(is_kept) || total(on_drive, "units_cpu") > 0 {
+    if scans.keys().any(is_kept) || on_drive.pushdown().units_cpu > 0 {
         return None;
     }
     let session = engine.session();
@@ -47,45 +47,37 @@ pub(crate) async fn seconds(
 
 async fn once(session: &Session, query: &Query, scans: &Scans) -> Option<f64> {
     let delivered = run_statements(session, query.sql).await.ok()?;
-    let root = delivered.result?.profile.root;
+    let profile = delivered.result?.profile;
     let is_fused = |operator: &OperatorProfile| operator.name == FUSED;
-    let fused = scans_of(&root, is_fused);
+    let fused = scans_of(&profile, is_fused);
     let is_as_often = |(table, count): (&String, &usize)| fused.get(table) == Some(count);
-    if !scans.iter().all(is_as_often) || total(&root, "row_groups_datafusion") > 0 {
+    let is_read_otherwise = profile.total("row_groups_datafusion") > Some(0);
+    if is_read_otherwise || !scans.iter().all(is_as_often) {
         return None;
     }
     let mut ns = 0;
-    root.visit(&mut |operator| {
+    profile.root.visit(&mut |operator| {
         let is_of = table_of(operator).is_some_and(|table| scans.contains_key(table));
         if is_of && is_fused(operator) {
             let times = TIMES.iter().filter_map(|name| operator.metrics.get(*name));
             ns += times.map(|metric| metric.value).sum::<u64>();
         }
     });
-    Some(std::time::Duration::from_nanos(ns).as_secs_f64())
+    Some(Duration::from_nanos(ns).as_secs_f64())
 }
 
 /// How often each table is scanned.
 type Scans = BTreeMap<String, usize>;
 
 /// The scans by some operators.
-fn scans_of(root: &OperatorProfile, is_meant: impl Fn(&OperatorProfile) -> bool) -> Scans {
+fn scans_of(profile: &QueryProfile, is_meant: impl Fn(&OperatorProfile) -> bool) -> Scans {
     let mut scans = Scans::new();
-    root.visit(&mut |operator| {
+    profile.root.visit(&mut |operator| {
         if let Some(table) = table_of(operator).filter(|_| is_meant(operator)) {
             *scans.entry(table.to_owned()).or_default() += 1;
         }
     });
     scans
-}
-
-/// The sum of a counter over all operators.
-fn total(root: &OperatorProfile, name: &str) -> u64 {
-    let mut total = 0;
-    root.visit(&mut |operator| {
-        total += operator.metrics.get(name).map_or(0, |metric| metric.value);
-    });
-    total
 }
 
 /// The table that an operator scans.

@@ -117,7 +117,7 @@ pub async fn run_query(
         }
     }
     if let (Some(versus), Some(last)) = (&mut report.versus, last) {
-        let of_cores = fused::seconds(engine, query, &last.profile.root).await;
+        let of_cores = fused::seconds(engine, query, &last.profile).await;
         versus.fused_measured_seconds = of_cores.map(|seconds| seconds / host.cores);
     }
     report
