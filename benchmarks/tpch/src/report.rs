@@ -229,7 +229,8 @@ impl RunReport {
         let title = format!(
             "modelled: scans on the drive, against a host that reads the same bytes over its link\n\
              ({:.1} GB/s) and decodes with {} cores, each measured at {:.2} GB/s and {:.1} M values/s;\n\
-             measured: the same scans as fused scans without a drive, spread over as many cores",
+             fused: the same scans without a drive, measured here, their time divided by the cores;\n\
+             none where the host ran some of them",
             host.media_bytes_per_s / 1e9,
             host.cores,
             host.core.decode_bytes_per_s / 1e9,
