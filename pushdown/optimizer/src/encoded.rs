@@ -202,14 +202,11 @@ fn whole(amount: f64) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-    use parquet::{
-        arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
-        basic::Compression,
-        file::properties::WriterProperties,
-    };
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
+    use parquet::{basic::Compression, file::properties::WriterProperties};
 
     use super::*;
+    use crate::units::tests::written_chunk;
 
     const ROWS: i64 = 100_000;
 
@@ -224,19 +221,11 @@ mod tests {
 
     /// The work of a chunk with this column.
     fn work(column: ArrayRef, kind: ValueKind, dictionary_bytes_max: usize) -> ChunkWork {
-        let batch = RecordBatch::try_from_iter([("column", column)]).unwrap();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_dictionary_enabled(dictionary_bytes_max > 0)
-            .set_dictionary_page_size_limit(dictionary_bytes_max.max(1))
-            .set_data_page_row_count_limit(1000)
-            .build();
-        let mut file = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(file)).unwrap();
-        ChunkWork::of(reader.metadata().row_group(0).column(0), kind)
+            .set_dictionary_page_size_limit(dictionary_bytes_max.max(1));
+        ChunkWork::of(&written_chunk(column, properties), kind)
     }
 
     #[track_caller]

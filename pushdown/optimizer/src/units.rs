@@ -410,32 +410,38 @@ pub(crate) fn chunk_range(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
     use parquet::{
         arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
-        file::properties::WriterProperties,
+        file::properties::{WriterProperties, WriterPropertiesBuilder},
     };
 
     use super::*;
 
-    /// The chunk of 3000 different numbers, whose dictionary is given up at so many bytes.
-    fn chunk(dictionary_bytes_max: usize) -> ColumnChunkMetaData {
-        let column: ArrayRef = Arc::new((0..3000).collect::<Int64Array>());
+    /// What the footer says of the only chunk of a file with one column, in pages of 1000 rows.
+    pub(crate) fn written_chunk(
+        column: ArrayRef,
+        properties: WriterPropertiesBuilder,
+    ) -> ColumnChunkMetaData {
         let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
-        let properties = WriterProperties::builder()
-            .set_dictionary_page_size_limit(dictionary_bytes_max)
-            .set_data_page_row_count_limit(1000)
-            .set_write_batch_size(100)
-            .build();
+        let properties = properties.set_data_page_row_count_limit(1000).build();
         let mut file = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(file)).unwrap();
         reader.metadata().row_group(0).column(0).clone()
+    }
+
+    /// The chunk of 3000 different numbers, whose dictionary is given up at so many bytes.
+    fn chunk(dictionary_bytes_max: usize) -> ColumnChunkMetaData {
+        let properties = WriterProperties::builder()
+            .set_dictionary_page_size_limit(dictionary_bytes_max)
+            .set_write_batch_size(100);
+        written_chunk(Arc::new((0..3000).collect::<Int64Array>()), properties)
     }
 
     fn encodings(chunk: &ColumnChunkMetaData) -> Encodings {
