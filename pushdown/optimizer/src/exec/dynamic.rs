@@ -45,17 +45,17 @@ impl Narrowing {
         Self { fragment, filters, latest: Mutex::new(None) }
     }
 
-    /// Returns the fragment, narrowed by the current filters. `has_no_use` tells whether bounds of
-    /// the keys of a join, by the identity of its filter, are of no use for a column of the rows.
+    /// Returns the fragment, narrowed by the current filters. `is_needless` tells whether bounds of
+    /// the keys of a join, by the identity of its filter, are needless for a column of the rows.
     pub(crate) fn current(
         &self,
         shape: Option<&RowsShape>,
-        has_no_use: impl Fn(u64, usize) -> bool,
+        is_needless: impl Fn(u64, usize) -> bool,
     ) -> Arc<Fragment> {
         let Some(shape) = shape.filter(|_| !self.filters.is_empty()) else {
             return Arc::clone(&self.fragment);
         };
-        let conjuncts = self.snapshot(has_no_use);
+        let conjuncts = self.snapshot(is_needless);
         let key = conjuncts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND ");
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, fragment)) = latest.as_ref()
@@ -69,8 +69,8 @@ impl Narrowing {
     }
 
     /// The conjuncts of all filters, each dynamic one replaced by what it is now, but for those
-    /// that have no use for any of their columns.
-    fn snapshot(&self, has_no_use: impl Fn(u64, usize) -> bool) -> Vec<Arc<dyn PhysicalExpr>> {
+    /// that are needless for all of their columns.
+    fn snapshot(&self, is_needless: impl Fn(u64, usize) -> bool) -> Vec<Arc<dyn PhysicalExpr>> {
         let current = |filter: &Arc<dyn PhysicalExpr>| -> Result<Arc<dyn PhysicalExpr>> {
             let resolved = Arc::clone(filter).transform_up(|node| match node
                 .downcast_ref::<DynamicFilterPhysicalExpr>(
@@ -84,12 +84,12 @@ impl Narrowing {
         for filter in &self.filters {
             let Ok(now) = current(filter) else { continue };
             let joins = dynamic_ids(filter);
-            let is_useless = |conjunct: &Arc<dyn PhysicalExpr>| {
+            let is_left_out = |conjunct: &Arc<dyn PhysicalExpr>| {
                 let columns = collect_columns(conjunct);
-                let is_of_join = |column: usize| joins.iter().any(|it| has_no_use(*it, column));
+                let is_of_join = |column: usize| joins.iter().any(|it| is_needless(*it, column));
                 !columns.is_empty() && columns.iter().all(|column| is_of_join(column.index()))
             };
-            conjuncts.extend(split(&now).into_iter().filter(|conjunct| !is_useless(conjunct)));
+            conjuncts.extend(split(&now).into_iter().filter(|conjunct| !is_left_out(conjunct)));
         }
         conjuncts
     }

@@ -134,7 +134,7 @@ pub(super) struct UnitFilters {
     /// Which keys they are of.
     pub(super) given: Filters,
     /// Keys that have no filter because it would drop hardly a row.
-    useless: Filters,
+    needless: Filters,
 }
 
 impl UnitFilters {
@@ -149,7 +149,7 @@ impl UnitFilters {
     ) -> Self {
         let mut left = bytes_max.saturating_sub(fragment.key_bits_bytes());
         let room = (limits::KEY_FILTERS_MAX as usize).saturating_sub(fragment.key_filters.len());
-        let mut unit = Self { useless: left_out, ..Self::default() };
+        let mut unit = Self { needless: left_out, ..Self::default() };
         for (at, keys) in keys.iter().enumerate() {
             if left_out.meets(Filters::at(at)) {
                 continue;
@@ -163,7 +163,7 @@ impl UnitFilters {
                 unit.filters.push(KeyFilter { column: keys.column, keys: bits });
                 unit.given = unit.given.with(Filters::at(at));
             } else if keys.keys.drop_few(range) {
-                unit.useless = unit.useless.with(Filters::at(at));
+                unit.needless = unit.needless.with(Filters::at(at));
             }
         }
         unit
@@ -183,10 +183,10 @@ impl UnitFilters {
         }
     }
 
-    /// Whether the bounds of the keys at a place are of no use: a filter of the keys drops more, or
+    /// Whether the bounds of the keys at a place are needless: a filter of the keys drops more, or
     /// even that would drop hardly a row.
-    pub(super) fn replace_bounds(&self, place: usize) -> bool {
-        self.given.with(self.useless).meets(Filters::at(place))
+    pub(super) fn make_bounds_needless(&self, place: usize) -> bool {
+        self.given.with(self.needless).meets(Filters::at(place))
     }
 
     /// A fragment with them.

@@ -107,13 +107,13 @@ fn work_of(
     let pushed = &runner.pushed;
     let (left_out, bytes_max) = (runner.trials.next_left_out(), runner.key_bits_bytes_max(drive));
     let filters = UnitFilters::of(&pushed.fragment, join_keys, left_out, place, bytes_max);
-    let has_no_use = |join: u64, output: usize| {
+    let is_needless = |join: u64, output: usize| {
         join_keys.iter().enumerate().any(|(at, keys)| {
             let is_of = keys.join == join && pushed.key_column(output) == Some(keys.column);
-            is_of && filters.replace_bounds(at)
+            is_of && filters.make_bounds_needless(at)
         })
     };
-    let fragment = narrowing.current(pushed.replaced.rows_shape(), has_no_use);
+    let fragment = narrowing.current(pushed.replaced.rows_shape(), is_needless);
     let given = filters.given;
     (filters.in_fragment(fragment), given)
 }
