@@ -6,7 +6,7 @@
 //! cpu:
 //! emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N&memory=BYTES
 //!             &hot_block_reads=N&faults=SPEC&process=PROCESS]
-//! xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]
+//! xrt:INDEX-or-BDF?xclbin=FILE[&merge_xclbin=FILE&root=MOUNT]
 //! remote://HOST:PORT[?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME
 //!             &certificate=FILE&key=FILE&rate=RATE&latency=TIME]
 //! remote:unix:PATH[?..]
@@ -65,7 +65,9 @@ impl DriveScheme {
                 ("faults", Shape::Text),
                 (PROCESS, Shape::OneOf(&["shared", "own"])),
             ],
-            Self::Xrt => &[("xclbin", Shape::Text), ("root", Shape::Text)],
+            Self::Xrt => {
+                &[("xclbin", Shape::Text), ("merge_xclbin", Shape::Text), ("root", Shape::Text)]
+            }
             Self::Remote => &[
                 ("token", Shape::Text),
                 ("token_file", Shape::Text),
@@ -95,7 +97,7 @@ impl DriveScheme {
                 "emulated:[?root=DIR&seed=N&profile=PROFILE&cus=N&lanes=N&merge_cus=N\
                  &memory=BYTES&hot_block_reads=N&faults=SPEC&process=PROCESS]"
             }
-            Self::Xrt => "xrt:INDEX-or-BDF?xclbin=FILE[&root=MOUNT]",
+            Self::Xrt => "xrt:INDEX-or-BDF?xclbin=FILE[&merge_xclbin=FILE&root=MOUNT]",
             Self::Remote => {
                 "remote://HOST:PORT or remote:unix:PATH, either with \
                  [?token=TOKEN|token_file=FILE&tls=on|off&ca=FILE&server_name=NAME\

@@ -56,8 +56,10 @@ pub(crate) fn open(spec: &DriveSpec, opening: &Opening) -> Result<Opened> {
         }
         DriveScheme::Xrt => {
             // An invalid image is detected without starting a process.
-            let image = nearscan_xrt::read_image(&card_config(spec).xclbin);
-            image.map_err(|error| failed(spec, error))?;
+            let config = card_config(spec);
+            for path in [Some(&config.xclbin), config.merge_xclbin.as_ref()].into_iter().flatten() {
+                nearscan_xrt::read_image(path).map_err(|error| failed(spec, error))?;
+            }
             hosted(spec, opening).map(Opened::from)
         }
         DriveScheme::Emulated | DriveScheme::Cpu => {
@@ -162,7 +164,8 @@ fn connect(spec: &DriveSpec) -> Result<Arc<RemoteDrive>> {
 fn open_card(spec: &DriveSpec) -> std::result::Result<Arc<dyn Drive>, OpenError> {
     let config = card_config(spec);
     let image = nearscan_xrt::read_image(&config.xclbin)?;
-    let card = EmulatedCard::new(&image, Config::default());
+    let merging = config.merge_xclbin.as_deref().map(nearscan_xrt::read_image).transpose()?;
+    let card = EmulatedCard::new(&image, merging.as_ref(), Config::default());
     Ok(Arc::new(XrtDrive::open(&config, Some(Arc::new(card)))?))
 }
 
@@ -171,7 +174,8 @@ fn card_config(spec: &DriveSpec) -> nearscan_xrt::Config {
     // Parsing a URL ensures that it has an image.
     let image = path("xclbin").unwrap_or_default();
     let root = path("root");
-    nearscan_xrt::Config { root, ..nearscan_xrt::Config::new(&spec.target, image) }
+    let merge_xclbin = path("merge_xclbin");
+    nearscan_xrt::Config { root, merge_xclbin, ..nearscan_xrt::Config::new(&spec.target, image) }
 }
 
 /// Opens a drive in a separate process.

@@ -287,6 +287,7 @@ pub(crate) mod tests {
             ideal_kernel: KernelTime::default(),
             stages: StageTimes::default(),
             merge_ns: 0,
+            exchange_ns: 0,
             link_ns: 0,
             compute_units: 1,
             commands: 1,

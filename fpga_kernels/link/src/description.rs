@@ -177,7 +177,7 @@ pub const IMAGES: &[ImageDescription] = &[
     ImageDescription {
         name: "smartssd_scan_merge",
         units: &[(Kernel::Scan, 1), (Kernel::Merge, 1)],
-        lanes: 4,
+        lanes: 5,
         merge_inputs: MERGE_INPUTS,
     },
 ];

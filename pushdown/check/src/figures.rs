@@ -398,7 +398,8 @@ impl Formulas {
     fn read(&self, bytes: u64) -> Modelled {
         let requests = (0..bytes.div_ceil(REQUEST_BYTES_MAX))
             .map(|request| (bytes - request * REQUEST_BYTES_MAX).min(REQUEST_BYTES_MAX));
-        let build = Build { scan_units: self.units, ..nearscan_emulator::Config::default().build };
+        let build =
+            Build { scan_units: self.units, ..nearscan_emulator::Config::default().builds.first };
         let scan = self.model.scan(&build, requests, &Counters::default());
         Modelled { link_ns: self.model.link_ns(COUNT_BYTES), ..scan }
     }

@@ -14,10 +14,11 @@ impl fmt::Display for Report {
         writeln!(f, "{}: {} ({})", identity.kind, identity.model, identity.uuid)?;
         writeln!(
             f,
-            "{} columns and {} steps of a command, merges of {}, {} commands in flight, {} MiB",
+            "{} columns and {} steps of a command, merges of {} results of {} columns, {} commands in flight, {} MiB",
             can.columns_max,
             can.steps_max,
             can.merge_inputs_max,
+            can.merge_columns_max,
             can.in_flight_max,
             can.memory_bytes >> 20
         )?;

@@ -34,6 +34,10 @@ impl Executor<'_> {
         if !capabilities.admits_merge(case.scans.len()) {
             return Ok(End::Skipped(format!("merges of {} inputs", case.scans.len())));
         }
+        let widest = case.scans.iter().map(|scan| scan.fragment.columns.len()).max().unwrap_or(0);
+        if !capabilities.admits_merge_of_columns(widest) {
+            return Ok(End::Skipped(format!("merges of scans of {widest} columns")));
+        }
         let refused = case.scans.iter().find_map(|scan| capabilities.admits(&scan.fragment).err());
         if let Some(refused) = refused {
             return Ok(End::Skipped(format!("{refused:?}")));

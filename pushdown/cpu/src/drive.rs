@@ -115,6 +115,7 @@ impl Drive for CpuDrive {
             merge: RatesByRequest::UNKNOWN,
             queue_depth: self.in_flight(),
             free_bytes: 0,
+            image: None,
         }
     }
 

@@ -39,6 +39,8 @@ pub struct Capabilities {
     pub key_bits_bytes_max: u32,
     /// Inputs of one merge command; 0 when the drive cannot merge.
     pub merge_inputs_max: u32,
+    /// Columns of each scan whose result is merged: the image that merges may have fewer lanes.
+    pub merge_columns_max: u32,
     /// Whether the drive writes compact blocks when a command allows them.
     pub compact_results: bool,
     /// Commands that may be in flight at once.
@@ -88,6 +90,7 @@ impl Capabilities {
             dictionary_bytes_max: 64 << 20,
             key_bits_bytes_max: limits::KEY_BITS_BYTES_MAX,
             merge_inputs_max: 0,
+            merge_columns_max: limits::COLUMNS_MAX,
             compact_results: true,
             in_flight_max: 64,
             memory_bytes: 4 << 30,
@@ -146,6 +149,11 @@ impl Capabilities {
     /// Whether the drive can merge the results of so many scans.
     pub fn admits_merge(&self, inputs: usize) -> bool {
         inputs as u64 <= u64::from(self.merge_inputs_max)
+    }
+
+    /// Whether the drive can merge the results of scans of so many columns.
+    pub fn admits_merge_of_columns(&self, columns: usize) -> bool {
+        columns as u64 <= u64::from(self.merge_columns_max)
     }
 
     /// Whether the drive can read a column chunk.

@@ -368,6 +368,19 @@ pub struct CostSnapshot {
     pub queue_depth: u32,
     /// Device memory that is free.
     pub free_bytes: u64,
+    /// The image that is loaded; nothing when the drive has no other one.
+    pub image: Option<LoadedImage>,
+}
+
+/// The loaded one of the images of a drive, and what it takes to load another one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadedImage {
+    /// Columns of one command that it scans.
+    pub columns_max: u32,
+    /// Whether it merges.
+    pub merges: bool,
+    /// Time of an exchange, in ns.
+    pub exchange_ns: f64,
 }
 
 impl CostSnapshot {
@@ -384,6 +397,17 @@ impl CostSnapshot {
             Kernel::Scan => &mut self.scan,
             Kernel::Merge => &mut self.merge,
         }
+    }
+
+    /// Time until the image is loaded that scans so many columns, in ns.
+    pub fn exchange_ns_of_scan(&self, columns: usize) -> f64 {
+        let is_narrow = |image: &LoadedImage| columns as u64 > u64::from(image.columns_max);
+        self.image.filter(is_narrow).map_or(0.0, |image| image.exchange_ns)
+    }
+
+    /// Time until the image is loaded that merges, in ns.
+    pub fn exchange_ns_of_merge(&self) -> f64 {
+        self.image.filter(|image| !image.merges).map_or(0.0, |image| image.exchange_ns)
     }
 
     /// Whether any rate comes from a model.

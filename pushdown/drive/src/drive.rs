@@ -203,6 +203,16 @@ impl Work {
         scans.iter_mut().flat_map(|scan| &mut scan.unit.inputs)
     }
 
+    /// Columns of its widest scan.
+    pub fn columns(&self) -> usize {
+        self.scans().iter().map(|scan| scan.unit.chunks.len()).max().unwrap_or(0)
+    }
+
+    /// Whether it merges the results of its scans.
+    pub const fn merges(&self) -> bool {
+        matches!(self, Self::Merge(_))
+    }
+
     /// The scans that are done for it, in the order of the inputs of a merge.
     pub fn scans(&self) -> &[Command] {
         match self {

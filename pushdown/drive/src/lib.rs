@@ -39,6 +39,7 @@ pub mod error;
 pub mod files;
 pub mod fit;
 pub mod flash;
+pub mod images;
 pub mod model;
 pub mod observe;
 pub mod placement;
@@ -52,8 +53,8 @@ pub use budget::{Budget, Charged, Reservation, Unlimited};
 pub use capabilities::{Capabilities, Refused};
 pub use completion::{Completion, Fault, Outcome, Traffic};
 pub use cost::{
-    CostSnapshot, FitQuality, Kernel, KernelRates, Load, MediaPoint, MediaRates, RateSource,
-    RatesByRequest, RequestClass,
+    CostSnapshot, FitQuality, Kernel, KernelRates, Load, LoadedImage, MediaPoint, MediaRates,
+    RateSource, RatesByRequest, RequestClass,
 };
 pub use drive::{
     CancelOutcome, CancelWord, Drive, Identity, Lease, Session, SessionSpec, Submission, Ticket,
@@ -62,6 +63,7 @@ pub use drive::{
 pub use error::{Failure, Refusal};
 pub use files::{FileTable, VersionedFile};
 pub use flash::{FlashEvent, FlashEventKind, FlashLog};
+pub use images::{ImageSlot, LentImage};
 pub use model::{CardModel, DeviceClock, MakeMemory};
 pub use observe::{Observation, Observer};
 pub use placement::{FileRef, Placement, file_version};

@@ -45,7 +45,11 @@ pub trait DeviceClock: Send + Sync + Debug {
     /// A result on its way to the host, in ns.
     fn link_ns(&self, result_bytes: u64) -> u64;
 
-    /// The speed of the device; what is in flight and free is left to the drive.
+    /// Loading another image, in ns.
+    fn exchange_ns(&self) -> u64;
+
+    /// The speed of the device with its first image; what is in flight and free is left to the
+    /// drive, and so is which image is loaded.
     fn snapshot(&self) -> CostSnapshot;
 }
 

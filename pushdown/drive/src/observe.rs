@@ -149,6 +149,7 @@ mod tests {
             ideal_kernel: KernelTime::default(),
             stages: StageTimes::default(),
             merge_ns: 0,
+            exchange_ns: 0,
             link_ns: 1 << 30,
             compute_units: 4,
             commands: 1,
@@ -180,6 +181,7 @@ mod tests {
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,
             free_bytes: 0,
+            image: None,
         }
     }
 

@@ -204,6 +204,8 @@ pub enum Limit {
     Kernel(KernelStage),
     /// The merge kernel.
     Merge,
+    /// Loading another image.
+    Exchange,
     /// Device memory to host.
     Link,
 }
@@ -216,6 +218,7 @@ impl fmt::Display for Limit {
             Self::Bank => f.write_str("memory bank"),
             Self::Kernel(stage) => write!(f, "{stage}"),
             Self::Merge => f.write_str("merge"),
+            Self::Exchange => f.write_str("exchange of images"),
             Self::Link => f.write_str("link"),
         }
     }

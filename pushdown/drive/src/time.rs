@@ -99,6 +99,8 @@ pub struct Modelled {
     pub stages: StageTimes,
     /// Merging the results of the scans of one command, in ns.
     pub merge_ns: u64,
+    /// Loading another image before the command, in ns: nothing else goes on meanwhile.
+    pub exchange_ns: u64,
     /// Result to the host, in ns.
     pub link_ns: u64,
     /// Compute units that share the kernel time.
@@ -110,7 +112,7 @@ pub struct Modelled {
 impl Modelled {
     /// Time of the command alone on an idle drive, in ns; the scans of a merge one after the other.
     pub fn serial_ns(&self) -> u64 {
-        self.scans_ns().saturating_add(self.merge_ns)
+        self.scans_ns().saturating_add(self.merge_ns).saturating_add(self.exchange_ns)
     }
 
     /// The same commands if the kernel never waited for device memory.
@@ -123,7 +125,7 @@ impl Modelled {
     pub fn limit_schedule(&self) -> Option<Schedule> {
         match self.limit() {
             Limit::Kernel(stage) => Some(self.model.schedules.of(stage)),
-            Limit::Merge | Limit::Start => Some(Schedule::Assumed),
+            Limit::Merge | Limit::Start | Limit::Exchange => Some(Schedule::Assumed),
             Limit::Media | Limit::Bank | Limit::Link => None,
         }
     }
@@ -136,7 +138,7 @@ impl Modelled {
         }
     }
 
-    /// All but the merging. What the bank does, it does while these parts go on.
+    /// All but the merging and the exchange. What the bank does, it does while these parts go on.
     fn scans_ns(&self) -> u64 {
         [self.setup_ns, self.media_ns, self.kernel.alone_ns, self.link_ns]
             .into_iter()
@@ -146,17 +148,23 @@ impl Modelled {
     /// Time until all commands in this figure are done when the resources overlap: the busiest
     /// resource, plus one mean pass through the others to fill and drain the pipeline. Commands
     /// keep a unit busy for their intervals; the pass takes a command alone. Merges wait for their
-    /// scans and overlap with nothing. The figure does not depend on the order in which
-    /// commands arrived, so equal commands give equal times.
+    /// scans, and an exchange of images for the commands before it; both overlap with nothing. The
+    /// figure does not depend on the order in which commands arrived, so equal commands give equal
+    /// times.
     pub fn makespan_ns(&self) -> u64 {
         let (_, busiest_ns) = self.busiest();
-        busiest_ns.saturating_add(self.fill_ns()).saturating_add(self.merge_ns)
+        let scans_ns = busiest_ns.saturating_add(self.fill_ns());
+        scans_ns.saturating_add(self.merge_ns).saturating_add(self.exchange_ns)
     }
 
     /// Returns the bottleneck of the commands in this figure.
     pub fn limit(&self) -> Limit {
         let (busiest, busiest_ns) = self.busiest();
-        let others = [(Limit::Start, self.fill_ns()), (Limit::Merge, self.merge_ns)];
+        let others = [
+            (Limit::Start, self.fill_ns()),
+            (Limit::Merge, self.merge_ns),
+            (Limit::Exchange, self.exchange_ns),
+        ];
         others.into_iter().fold((busiest, busiest_ns), longer).0
     }
 
@@ -195,6 +203,7 @@ impl Modelled {
             ideal_kernel: self.ideal_kernel.plus(other.ideal_kernel),
             stages: self.stages.plus(other.stages),
             merge_ns: self.merge_ns.saturating_add(other.merge_ns),
+            exchange_ns: self.exchange_ns.saturating_add(other.exchange_ns),
             link_ns: self.link_ns.saturating_add(other.link_ns),
             compute_units: self.compute_units.max(other.compute_units),
             commands: self.commands.saturating_add(other.commands),
@@ -241,6 +250,7 @@ mod tests {
             ideal_kernel: KernelTime::unpipelined(kernel_ns),
             stages: StageTimes::default().with(KernelStage::Filter, kernel_ns),
             merge_ns: 0,
+            exchange_ns: 0,
             link_ns: 0,
             compute_units: 4,
             commands,
@@ -354,6 +364,17 @@ mod tests {
         assert_eq!(merge.makespan_ns(), 200 + (900 / 4 - 200 / 4) + 500);
         assert_eq!(merge.serial_ns(), 1400);
         assert_eq!(merge.combine(merge).unwrap().merge_ns, 1000);
+    }
+
+    #[test]
+    fn exchange_of_images_overlaps_with_nothing() {
+        let plain = modelled(100, 50, 1);
+        let exchange = Modelled { exchange_ns: 400, ..plain };
+        assert_eq!(exchange.serial_ns() - plain.serial_ns(), 400);
+        let both = plain.combine(exchange).unwrap();
+        let without = plain.combine(plain).unwrap();
+        assert_eq!(both.makespan_ns() - without.makespan_ns(), 400);
+        assert_eq!(both.limit_with_schedule(), "exchange of images, assumed");
     }
 
     #[test]

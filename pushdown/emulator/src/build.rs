@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Describes the build of an emulated drive's FPGA: the number and width of its units, and whether
-//! they fit.
+//! Describes the builds of an emulated drive's FPGA: the number and width of their units, whether
+//! they fit, and which of them runs a command.
+//!
+//! An FPGA of limited size has two: one that scans with as many lanes as fit, and one with fewer
+//! lanes that merges as well. The drive loads the one that a command needs.
 
 use std::{collections::BTreeMap, fmt};
 
 use nearscan_command::limits;
+use nearscan_drive::{Capabilities, Work};
 
 use crate::budget::{Ledger, Over};
 
@@ -25,6 +29,16 @@ impl Build {
     pub const UNITS_MAX: u32 = 15;
     /// A lane more would never have a column.
     pub const LANES_MAX: u32 = limits::COLUMNS_MAX;
+
+    /// Whether it has the lanes and the units for a command.
+    pub fn runs(&self, work: &Work) -> bool {
+        work.columns() as u64 <= u64::from(self.lanes) && (self.merges() || !work.merges())
+    }
+
+    /// Whether it merges.
+    pub const fn merges(&self) -> bool {
+        self.merge_units > 0
+    }
 
     /// Number of instances of each group of stages of the ledger.
     pub fn counts(&self) -> BTreeMap<String, u32> {
@@ -49,6 +63,58 @@ impl fmt::Display for Build {
     }
 }
 
+/// The builds of a drive, whose FPGA holds one at a time.
+///
+/// # Invariants
+///
+/// - Both have equally many units that scan, so the time of a scan does not depend on which of them
+///   is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Builds {
+    /// The one that is loaded first.
+    pub first: Build,
+    /// Another one, which merges.
+    pub merging: Option<Build>,
+}
+
+impl Builds {
+    /// One build alone.
+    pub const fn one(build: Build) -> Self {
+        Self { first: build, merging: None }
+    }
+
+    /// The build to load for a command; nothing when `loaded` runs it, or none does.
+    pub fn needed(&self, work: &Work, loaded: &Build) -> Option<Build> {
+        if loaded.runs(work) {
+            return None;
+        }
+        [Some(self.first), self.merging].into_iter().flatten().find(|build| build.runs(work))
+    }
+
+    /// The build that merges, if one does.
+    pub fn that_merges(&self) -> Option<&Build> {
+        [Some(&self.first), self.merging.as_ref()].into_iter().flatten().find(|it| it.merges())
+    }
+
+    /// What a drive with these builds can do, with the image that a command needs.
+    pub fn capabilities(&self) -> Capabilities {
+        let lanes_of_merging = self.merging.map_or(0, |build| build.lanes);
+        Capabilities {
+            columns_max: self.first.lanes.max(lanes_of_merging),
+            merge_inputs_max: self.that_merges().map_or(0, |_| limits::MERGE_INPUTS_MAX),
+            merge_columns_max: self.that_merges().map_or(0, |build| build.lanes),
+            ..Capabilities::of_scan_kernel()
+        }
+    }
+}
+
+impl fmt::Display for Builds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        self.merging.map_or(Ok(()), |build| write!(f, ", or {build}"))
+    }
+}
+
 /// A device to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
@@ -70,11 +136,17 @@ impl Profile {
         }
     }
 
-    /// The default build: the widest scan that fits, or all that the command format has.
-    pub const fn build(self) -> Build {
+    /// The default builds: the widest scan that fits, and the widest that fits beside a merge; or
+    /// all that the command format has.
+    pub const fn builds(self) -> Builds {
         match self {
-            Self::SmartSsd => Build { scan_units: 1, lanes: 7, merge_units: 0 },
-            Self::Unlimited => Build { scan_units: 4, lanes: Build::LANES_MAX, merge_units: 2 },
+            Self::SmartSsd => Builds {
+                first: Build { scan_units: 1, lanes: 7, merge_units: 0 },
+                merging: Some(Build { scan_units: 1, lanes: 5, merge_units: 1 }),
+            },
+            Self::Unlimited => {
+                Builds::one(Build { scan_units: 4, lanes: Build::LANES_MAX, merge_units: 2 })
+            }
         }
     }
 
@@ -112,7 +184,7 @@ mod tests {
 
     #[test]
     fn profile_of_card_is_as_wide_as_fits() {
-        let build = Profile::SmartSsd.build();
+        let build = Profile::SmartSsd.builds().first;
         assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
         let wider = Build { lanes: build.lanes + 1, ..build };
         let over = Profile::SmartSsd.admits(&wider).unwrap_err();

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    build::{Build, Profile},
+    build::{Build, Builds, Profile},
     faults::FaultPlan,
     flash::HOT_BLOCK_READS,
     timing::Parameters,
@@ -17,8 +17,8 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Seed of the fault plan.
     pub seed: u64,
-    /// The build of its FPGA.
-    pub build: Build,
+    /// The builds of its FPGA.
+    pub builds: Builds,
     /// Rows that make one more part of a merge worth its search.
     pub merge_part_rows: u64,
     /// Device memory, in bytes.
@@ -70,12 +70,12 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// A build of this profile, on a drive without faults that serves all local files.
+    /// The builds of this profile, on a drive without faults that serves all local files.
     pub fn of_profile(profile: Profile) -> Self {
         Self {
             root: None,
             seed: 0,
-            build: profile.build(),
+            builds: profile.builds(),
             merge_part_rows: 1 << 14,
             memory_bytes: 4 << 30,
             hot_block_reads: HOT_BLOCK_READS,
@@ -84,7 +84,8 @@ impl Config {
         }
     }
 
-    /// Reads the parameters of a drive's URL.
+    /// Reads the parameters of a drive's URL. One that describes the build makes it the only one of
+    /// the drive; without any, the drive has those of its profile.
     ///
     /// # Errors
     /// The first parameter that is unknown or has a wrong value, or what of the build does not fit
@@ -103,6 +104,11 @@ impl Config {
             })?,
         };
         let mut config = Self::of_profile(profile);
+        let describes_build = |name| ["cus", "lanes", "merge_cus"].contains(&name);
+        if parameters.iter().any(|(name, _)| describes_build(*name)) {
+            config.builds.merging = None;
+        }
+        let build = &mut config.builds.first;
         for (name, value) in parameters {
             let wrong = |parameter, expected: &str| ConfigError::Value {
                 parameter,
@@ -119,10 +125,10 @@ impl Config {
                 "seed" => {
                     config.seed = value.parse().map_err(|_| wrong("seed", "a whole number"))?;
                 }
-                "cus" => config.build.scan_units = count("cus", 1, Build::UNITS_MAX)?,
-                "lanes" => config.build.lanes = count("lanes", 1, Build::LANES_MAX)?,
+                "cus" => build.scan_units = count("cus", 1, Build::UNITS_MAX)?,
+                "lanes" => build.lanes = count("lanes", 1, Build::LANES_MAX)?,
                 "merge_cus" => {
-                    config.build.merge_units = count("merge_cus", 0, Build::UNITS_MAX)?;
+                    build.merge_units = count("merge_cus", 0, Build::UNITS_MAX)?;
                 }
                 "memory" => {
                     config.memory_bytes =
@@ -140,9 +146,9 @@ impl Config {
                 _ => return Err(ConfigError::UnknownParameter(name.to_owned())),
             }
         }
-        profile
-            .admits(&config.build)
-            .map_err(|over| ConfigError::DoesNotFit { build: config.build, over })?;
+        let build = config.builds.first;
+        let admitted = profile.admits(&build);
+        admitted.map_err(|over| ConfigError::DoesNotFit { build, over })?;
         Ok(config)
     }
 }
@@ -159,13 +165,14 @@ mod tests {
         let config = Config::from_parameters([("seed", "7"), ("lanes", "4"), ("merge_cus", "1")]);
         let config = config.unwrap();
         let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
-        assert_eq!((config.seed, config.build), (7, build));
+        assert_eq!((config.seed, config.builds), (7, Builds::one(build)));
     }
 
     #[test]
     fn profile_applies_to_earlier_parameters_too() {
         let config = Config::from_parameters([("cus", "15"), ("profile", "unlimited")]).unwrap();
-        assert_eq!(config.build, Build { scan_units: 15, ..Profile::Unlimited.build() });
+        let build = Build { scan_units: 15, ..Profile::Unlimited.builds().first };
+        assert_eq!(config.builds, Builds::one(build));
     }
 
     #[rstest]
@@ -188,7 +195,7 @@ mod tests {
     #[test]
     fn build_that_does_not_fit_is_refused_with_the_amounts() {
         let error = Config::from_parameters([("cus", "4")]).unwrap_err().to_string();
-        let build = Build { scan_units: 4, ..Profile::SmartSsd.build() };
+        let build = Build { scan_units: 4, ..Profile::SmartSsd.builds().first };
         let over = Ledger::of_kernels().unwrap().over(&build.counts());
         let amounts: Vec<String> = over.iter().map(ToString::to_string).collect();
         assert!(amounts.iter().any(|amount| amount.ends_with(" of 71 URAM")), "{amounts:?}");

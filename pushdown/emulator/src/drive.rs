@@ -9,11 +9,10 @@ use std::{
     thread::JoinHandle,
 };
 
-use nearscan_command::limits;
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CostSnapshot, Drive, FileRef, FileTable,
-    FlashEvent, Identity, JobQueue, Lease, NotQueued, Placement, Refusal, Session, SessionSpec,
-    Submission, Ticket,
+    FlashEvent, Identity, ImageSlot, JobQueue, Lease, NotQueued, Placement, Refusal, Session,
+    SessionSpec, Submission, Ticket,
 };
 use uuid::Uuid;
 
@@ -41,19 +40,13 @@ impl Emulator {
         let capabilities = Capabilities {
             memory_bytes: config.memory_bytes,
             emulated: true,
-            columns_max: config.build.lanes,
-            merge_inputs_max: if config.build.merge_units == 0 {
-                0
-            } else {
-                limits::MERGE_INPUTS_MAX
-            },
-            ..Capabilities::of_scan_kernel()
+            ..config.builds.capabilities()
         };
         let name = format!("nearscan emulated {:?} {:?}", config.root, config.seed);
         let identity = Identity {
             uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
             kind: "emulated",
-            model: format!("SmartSSD, {}", config.build),
+            model: format!("SmartSSD, {}", config.builds),
         };
         let shared = Arc::new(Shared {
             files: FileTable::new(config.root.clone()),
@@ -65,6 +58,7 @@ impl Emulator {
             strikes: Strikes::default(),
             absent_requests: AtomicU64::new(0),
             running: Mutex::default(),
+            image: ImageSlot::new(config.builds.first),
             config,
         });
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -130,12 +124,14 @@ impl Drive for Emulator {
     }
 
     fn snapshot(&self) -> CostSnapshot {
-        let Shared { config, memory, queue, snapshots, .. } = &*self.shared;
+        let Shared { config, memory, queue, snapshots, image, .. } = &*self.shared;
+        // During an exchange it is not known which one will be there.
+        let loaded = image.loaded().map_or(config.builds.first, |build| *build);
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
             queue_depth: count(queue.in_flight()),
             free_bytes: memory.free_bytes(),
-            ..config.rates()
+            ..config.rates(&loaded)
         }
     }
 

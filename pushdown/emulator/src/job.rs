@@ -35,9 +35,10 @@ impl Job {
         // A command that failed before its kernel ran takes the time of one without input.
         let config = shared.config();
         let nothing =
-            || config.timing.scan(&config.build, std::iter::empty(), &Counters::default());
+            || config.timing.scan(&config.builds.first, std::iter::empty(), &Counters::default());
         let link_ns = config.timing.link_ns(progress.traffic.link_bytes);
-        let time = Modelled { link_ns, ..progress.time.unwrap_or_else(nothing) };
+        let exchange_ns = progress.exchange_ns;
+        let time = Modelled { link_ns, exchange_ns, ..progress.time.unwrap_or_else(nothing) };
         let Self { work, lease, reply, .. } = self;
         drop(lease);
         // The receiver is gone if the query was dropped; the buffers are released either way.
@@ -70,8 +71,13 @@ impl Job {
             true => faults::page_byte(config.seed, &self.work),
             false => None,
         };
+        let image = shared.image_for(&self.work);
+        if image.was_loaded() {
+            progress.exchange_ns = config.timing.exchange_ns();
+        }
         let device = Device {
             config,
+            build: &image,
             files: shared.files(),
             flash: &shared.flash,
             cancel: &self.cancel,

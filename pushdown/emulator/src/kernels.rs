@@ -6,7 +6,7 @@ use nearscan_command::{Command, Envelope, MediaPlan, OutputRef, ResultHeader, St
 use nearscan_drive::{CancelWord, Failure, FileTable, Modelled, Traffic};
 use nearscan_models::{Depths, Line, Memories};
 
-use crate::{config::Config, faults::PAGE_BIT, flash::Flash, media::load};
+use crate::{build::Build, config::Config, faults::PAGE_BIT, flash::Flash, media::load};
 
 /// The bytes that a run has moved and the time that it has taken so far.
 #[derive(Debug, Default)]
@@ -14,11 +14,15 @@ pub(crate) struct Progress {
     pub(crate) traffic: Traffic,
     /// Nothing until a scan has begun.
     pub(crate) time: Option<Modelled>,
+    /// Time of loading another image before it, in ns.
+    pub(crate) exchange_ns: u64,
 }
 
 /// The part of a drive that one command runs on.
 pub(crate) struct Device<'a> {
     pub(crate) config: &'a Config,
+    /// The image that is loaded.
+    pub(crate) build: &'a Build,
     pub(crate) files: &'a FileTable,
     pub(crate) flash: &'a Flash,
     pub(crate) cancel: &'a CancelWord,
@@ -47,7 +51,7 @@ impl Device<'_> {
         output: &mut [u64],
         progress: &mut Progress,
     ) -> Result<ResultHeader, Failure> {
-        if command.unit.chunks.len() as u64 > u64::from(self.config.build.lanes) {
+        if command.unit.chunks.len() as u64 > u64::from(self.build.lanes) {
             return refuse(&command.envelope, output);
         }
         let plan = MediaPlan::of(&command.unit.inputs);
@@ -71,8 +75,8 @@ impl Device<'_> {
         nearscan_models::scan(&words, &mut memories, self.cancel.word(), Depths::Roomy)
             .map_err(failed)?;
         let header = ResultHeader::decode(cast_slice(memories.output)).map_err(failed)?;
-        let Config { timing, build, .. } = self.config;
-        let time = timing.scan(build, plan.requests(), &header.counters);
+        let Config { timing, builds, .. } = self.config;
+        let time = timing.scan(&builds.first, plan.requests(), &header.counters);
         progress.time = match progress.time {
             None => Some(time),
             Some(before) => before.combine(time),

@@ -37,7 +37,7 @@ mod shared;
 mod strikes;
 pub mod timing;
 
-pub use build::{Build, Profile};
+pub use build::{Build, Builds, Profile};
 pub use card::EmulatedCard;
 pub use config::{Config, ConfigError};
 pub use drive::Emulator;

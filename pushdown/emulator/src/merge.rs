@@ -14,10 +14,7 @@ use nearscan_command::{
 use nearscan_drive::Failure;
 use nearscan_models::Line;
 
-use crate::{
-    config::Config,
-    kernels::{Device, Progress, failed, lines, memory_size, result_in},
-};
+use crate::kernels::{Device, Progress, failed, lines, memory_size, result_in};
 
 /// The results of scans in device memory.
 struct Scanned {
@@ -41,14 +38,15 @@ impl Device<'_> {
         command: &MergeCommand,
         progress: &mut Progress,
     ) -> Result<Vec<u8>, Failure> {
-        if self.config.build.merge_units == 0 {
+        if !self.build.merges() {
             return Ok(ResultHeader::failed(&command.envelope, Status::Unsupported).encode());
         }
         let scanned = match self.scan_inputs(command, progress)? {
             Ok(scanned) => scanned,
             Err(header) => return Ok(header.encode()),
         };
-        let parts = self.config.merge_parts(scanned.rows);
+        let part_rows = self.config.merge_part_rows;
+        let parts = MergeCut { units: self.build.merge_units, part_rows }.parts(scanned.rows);
         let merged = self.merge_in(command, &scanned, parts, progress)?;
         let joined = join_parts(&merged.results).map_err(failed)?;
         let is_short = |header: &ResultHeader| {
@@ -118,12 +116,5 @@ impl Device<'_> {
             time.merge_ns += self.config.timing.merge_ns(&did);
         }
         Ok(merged)
-    }
-}
-
-impl Config {
-    /// Parts that a merge of so many rows is cut into.
-    fn merge_parts(&self, rows: u64) -> u16 {
-        MergeCut { units: self.build.merge_units, part_rows: self.merge_part_rows }.parts(rows)
     }
 }

@@ -2,15 +2,21 @@
 //! Holds what an emulated drive, its sessions and its threads share: its files and memory, and the
 //! jobs that wait or run.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 use futures::channel::oneshot;
-use nearscan_drive::{Budget, CancelWord, Completion, FileTable, JobQueue, Lease, Refusal, Work};
+use nearscan_drive::{
+    Budget, CancelWord, Completion, FileTable, ImageSlot, JobQueue, Lease, LentImage, Refusal, Work,
+};
 
 use crate::{
+    build::Build,
     config::Config,
     device::Memory,
     faults::{ABSENT_REQUESTS, Fault, INJECTED},
@@ -25,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) files: FileTable,
     pub(crate) flash: Flash,
     pub(crate) memory: Memory,
+    /// The build that the FPGA holds.
+    pub(crate) image: ImageSlot<Build>,
     pub(crate) queue: JobQueue<Job>,
     pub(crate) epoch: AtomicU64,
     pub(crate) snapshots: AtomicU64,
@@ -46,6 +54,20 @@ impl Shared {
 
     pub(crate) fn files(&self) -> &FileTable {
         &self.files
+    }
+
+    /// The image that runs a command, loaded if it was not there.
+    pub(crate) fn image_for(&self, work: &Work) -> LentImage<'_, Build> {
+        let Config { builds, .. } = &self.config;
+        let suits = |loaded: &Build| builds.needed(work, loaded).is_none();
+        let load = |before: Option<Arc<Build>>| -> Result<Build, Infallible> {
+            let before = before.map_or(builds.first, |build| *build);
+            Ok(builds.needed(work, &before).unwrap_or(before))
+        };
+        match self.image.lend(suits, load) {
+            Ok(image) => image,
+            Err(never) => match never {},
+        }
     }
 
     pub(crate) fn epoch(&self) -> u64 {

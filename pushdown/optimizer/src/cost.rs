@@ -259,7 +259,8 @@ pub fn estimate_of_server(
     Some(Costs { drive_ns, host_ns: host.scan_ns(volume), snapshot: drive.id })
 }
 
-/// Estimates a merge with its scans; nothing if the rates of the drive are unknown.
+/// Estimates a merge with its scans, and the exchange of images before it if the loaded one does
+/// not merge; nothing if the rates of the drive are unknown.
 pub fn estimate_merge(
     volume: &MergeVolume,
     drive: &CostSnapshot,
@@ -283,7 +284,7 @@ pub fn estimate_merge(
     let cores = host.free_cores();
     let spread = volume.scans_apart_ns + host_merging_ns / cores;
     Some(Costs {
-        drive_ns: on_drive + link + host.result_ns(result_bytes),
+        drive_ns: on_drive + link + host.result_ns(result_bytes) + drive.exchange_ns_of_merge(),
         host_ns: spread.max(host_merging_ns / cores.min(1.0)),
         snapshot: drive.id,
     })
@@ -325,7 +326,7 @@ fn to_f64(amount: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use nearscan_drive::{KernelRates, MediaRates, RateSource, RatesByRequest};
+    use nearscan_drive::{KernelRates, LoadedImage, MediaRates, RateSource, RatesByRequest};
 
     use super::*;
 
@@ -347,6 +348,7 @@ mod tests {
             merge: RatesByRequest::uniform(rates(100.0)),
             queue_depth: 0,
             free_bytes: 4 << 30,
+            image: None,
         }
     }
 
@@ -513,6 +515,22 @@ mod tests {
         let slow = CoreRates { merge_rows_per_s: 1e6, ..CoreRates::TYPICAL };
         let costs = estimate_merge(&merge(), &drive(), &HostRates::new(8, slow)).unwrap();
         assert!(costs.host_ns > costs.drive_ns, "{costs}");
+    }
+
+    #[test]
+    fn merge_waits_for_an_image_that_merges() {
+        let host = host(2);
+        let scans = LoadedImage { columns_max: 7, merges: false, exchange_ns: 3e9 };
+        let drive = CostSnapshot { image: Some(scans), ..drive() };
+        let merges = CostSnapshot {
+            image: Some(LoadedImage { columns_max: 5, merges: true, ..scans }),
+            ..drive.clone()
+        };
+        let drive_ns = |drive| estimate_merge(&merge(), drive, &host).unwrap().drive_ns;
+        assert!((drive_ns(&drive) - drive_ns(&merges) - 3e9).abs() < 1.0);
+        let exchange_ns = |columns| merges.exchange_ns_of_scan(columns);
+        assert_eq!([5, 6].map(exchange_ns), [0.0, 3e9]);
+        assert_eq!(drive.exchange_ns_of_scan(7), 0.0);
     }
 
     #[test]

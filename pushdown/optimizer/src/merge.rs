@@ -260,6 +260,10 @@ impl<'a> Found<'a> {
             if !is_whole(scan) {
                 return ordering("a merge of rows that are cut off, or not all on the drive");
             }
+            let columns = scan.fragment().columns.len();
+            if !drive.is_some_and(|drive| drive.capabilities.admits_merge_of_columns(columns)) {
+                return ordering("a merge of scans of more columns than the drive merges");
+            }
             if scan.fragment().output_widths() != widths {
                 return ordering("a merge of rows of several shapes");
             }

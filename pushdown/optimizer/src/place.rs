@@ -81,7 +81,8 @@ impl Placed {
         }
     }
 
-    /// The estimates for all units on the drive, those of each one noted at it.
+    /// The estimates for all units on the drive, those of each one noted at it. An exchange of the
+    /// drive's images is in those for all.
     ///
     /// # Errors
     /// If the rates of the drive are unknown.
@@ -104,7 +105,10 @@ impl Placed {
             unit.estimate = costs.as_ref().map(UnitEstimate::of);
             all = all.with(alone);
         }
-        estimate(&all, &drive.snapshot, host).ok_or_else(Kept::for_want_of_rates)
+        let mut costs =
+            estimate(&all, &drive.snapshot, host).ok_or_else(Kept::for_want_of_rates)?;
+        costs.drive_ns += drive.snapshot.exchange_ns_of_scan(fragment.columns.len());
+        Ok(costs)
     }
 }
 

@@ -8,8 +8,8 @@ pub(crate) mod objects;
 use nearscan_command::{Codec, Encoding, Encodings, Function, Op, PhysicalType, TestOp};
 use nearscan_drive::{
     Capabilities, CostSnapshot, DriveTime, Failure, FitQuality, KernelRates, KernelStage,
-    KernelTime, Measured, MediaPoint, MediaRates, ModelId, Modelled, RateSource, RatesByRequest,
-    RequestClass, Schedule, Schedules, StageTimes, Traffic,
+    KernelTime, LoadedImage, Measured, MediaPoint, MediaRates, ModelId, Modelled, RateSource,
+    RatesByRequest, RequestClass, Schedule, Schedules, StageTimes, Traffic,
 };
 
 use crate::protocol::{self, Cause, Failed};
@@ -56,6 +56,7 @@ impl From<&Capabilities> for protocol::Capabilities {
             emulated: from.emulated,
             key_bits_bytes_max: from.key_bits_bytes_max,
             compact_results: from.compact_results,
+            merge_columns_max: Some(from.merge_columns_max),
         }
     }
 }
@@ -82,6 +83,7 @@ impl From<&protocol::Capabilities> for Capabilities {
             emulated: from.emulated,
             key_bits_bytes_max: from.key_bits_bytes_max,
             compact_results: from.compact_results,
+            merge_columns_max: from.merge_columns_max.unwrap_or(from.columns_max),
         }
     }
 }
@@ -160,6 +162,11 @@ impl From<&CostSnapshot> for protocol::Snapshot {
             merge: rates_to(&from.merge),
             queue_depth: from.queue_depth,
             free_bytes: from.free_bytes,
+            image: from.image.as_ref().map(|image| protocol::LoadedImage {
+                columns_max: image.columns_max,
+                merges: image.merges,
+                exchange_ns: image.exchange_ns,
+            }),
         }
     }
 }
@@ -181,6 +188,11 @@ impl From<&protocol::Snapshot> for CostSnapshot {
             merge: rates_from(&from.merge),
             queue_depth: from.queue_depth,
             free_bytes: from.free_bytes,
+            image: from.image.as_ref().map(|image| LoadedImage {
+                columns_max: image.columns_max,
+                merges: image.merges,
+                exchange_ns: image.exchange_ns,
+            }),
         }
     }
 }
@@ -204,6 +216,7 @@ impl From<&DriveTime> for protocol::Time {
                 ideal_kernel_interval_ns: Some(time.ideal_kernel.interval_ns),
                 stages_ns: KernelStage::ALL.map(|(stage, ..)| time.stages.get(stage)).to_vec(),
                 merge_ns: time.merge_ns,
+                exchange_ns: time.exchange_ns,
                 link_ns: time.link_ns,
                 compute_units: time.compute_units,
                 commands: time.commands,
@@ -238,6 +251,7 @@ pub(crate) fn time_of(from: Option<&protocol::Time>) -> DriveTime {
                 ideal_kernel: kernel_time(time.ideal_kernel_ns, time.ideal_kernel_interval_ns),
                 stages,
                 merge_ns: time.merge_ns,
+                exchange_ns: time.exchange_ns,
                 link_ns: time.link_ns,
                 compute_units: time.compute_units,
                 commands: time.commands,
@@ -306,11 +320,20 @@ mod tests {
     fn capabilities_survive_a_round_trip() {
         let mut there = Capabilities::of_scan_kernel();
         there.merge_inputs_max = 7;
+        there.merge_columns_max = 3;
         there.key_bits_bytes_max = 4096;
         there.emulated = true;
         there.encodings = Encodings::SCAN;
         let back = Capabilities::from(&protocol::Capabilities::from(&there));
         assert_eq!(back, there);
+    }
+
+    #[test]
+    fn server_without_columns_of_merges_merges_scans_of_all_columns() {
+        let there = Capabilities { columns_max: 7, ..Capabilities::of_scan_kernel() };
+        let mut message = protocol::Capabilities::from(&there);
+        message.merge_columns_max = None;
+        assert_eq!(Capabilities::from(&message).merge_columns_max, 7);
     }
 
     #[test]
@@ -348,12 +371,14 @@ mod tests {
             merge,
             queue_depth: 6,
             free_bytes: 7,
+            image: Some(LoadedImage { columns_max: 5, merges: true, exchange_ns: 8.5 }),
         };
         assert_eq!(CostSnapshot::from(&protocol::Snapshot::from(&there)), there);
         let none = CostSnapshot {
             media: None,
             link_bytes_per_s: None,
             dictionary_bytes_per_s: None,
+            image: None,
             ..there
         };
         assert_eq!(CostSnapshot::from(&protocol::Snapshot::from(&none)), none);
@@ -380,6 +405,7 @@ mod tests {
                 ideal_kernel: KernelTime { alone_ns: 9, interval_ns: 8 },
                 stages,
                 merge_ns: 4,
+                exchange_ns: 14,
                 link_ns: 5,
                 compute_units: 6,
                 commands: 7,

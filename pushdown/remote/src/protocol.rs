@@ -19,7 +19,7 @@ use objects::ObjectName;
 /// Changes that a peer has to know.
 pub const PROTOCOL_MAJOR: u32 = 1;
 /// Changes that a peer may skip.
-pub const PROTOCOL_MINOR: u32 = 8;
+pub const PROTOCOL_MINOR: u32 = 9;
 
 /// Most bytes of one message: the largest command, or a part of a result, with the fields around
 /// it.
@@ -134,6 +134,9 @@ pub(crate) struct Capabilities {
     /// False from a server of before.
     #[prost(bool, tag = "19")]
     pub(crate) compact_results: bool,
+    /// Nothing from a server of before: as many as a scan that is not merged.
+    #[prost(uint32, optional, tag = "20")]
+    pub(crate) merge_columns_max: Option<u32>,
 }
 
 /// A question without words.
@@ -199,6 +202,18 @@ pub(crate) struct Snapshot {
     pub(crate) free_bytes: u64,
     #[prost(double, optional, tag = "10")]
     pub(crate) dictionary_bytes_per_s: Option<f64>,
+    #[prost(message, optional, tag = "11")]
+    pub(crate) image: Option<LoadedImage>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct LoadedImage {
+    #[prost(uint32, tag = "1")]
+    pub(crate) columns_max: u32,
+    #[prost(bool, tag = "2")]
+    pub(crate) merges: bool,
+    #[prost(double, tag = "3")]
+    pub(crate) exchange_ns: f64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -382,6 +397,8 @@ pub(crate) struct Modelled {
     pub(crate) ideal_kernel_ns: u64,
     #[prost(uint64, optional, tag = "19")]
     pub(crate) ideal_kernel_interval_ns: Option<u64>,
+    #[prost(uint64, tag = "20")]
+    pub(crate) exchange_ns: u64,
 }
 
 #[derive(Clone, PartialEq, Oneof)]

@@ -28,6 +28,7 @@ use crate::{
     environment::{DEVICES, Environment},
     error::OpenError,
     handles::{Buffer, BufferKind, CallFailed, Device, nameless_memory},
+    images::ImageFile,
     pool::Pool,
     process::{Preparation, Process, process},
     signals,
@@ -37,6 +38,8 @@ use crate::{
 /// An open card.
 #[derive(Debug)]
 pub(crate) struct Card {
+    /// The image that it has loaded.
+    pub(crate) image: ImageFile,
     pub(crate) scans: Vec<ComputeUnit>,
     pub(crate) merges: Vec<ComputeUnit>,
     pub(crate) pool: Pool,
@@ -64,24 +67,25 @@ impl Card {
     /// The missing or failed step; everything that was opened is closed again.
     pub(crate) fn open(
         config: &Config,
-        image: &Image,
+        file: &ImageFile,
         model: Option<Arc<dyn CardModel>>,
     ) -> Result<Self, OpenError> {
-        let address = Address::parse(&config.target)?;
+        let (address, image) = (Address::parse(&config.target)?, &file.image);
         let libraries = config.libraries.clone();
         let process = process(&Preparation { target: image.target, libraries })?;
         claim(&address, image)?;
-        Self::open_claimed(config, image, model, (address.clone(), process))
+        Self::open_claimed(config, file, model, (address.clone(), process))
             .inspect_err(|_| release(&address))
     }
 
     fn open_claimed(
         config: &Config,
-        image: &Image,
+        file: &ImageFile,
         model: Option<Arc<dyn CardModel>>,
         place: (Address, &'static Process),
     ) -> Result<Self, OpenError> {
         let (address, process) = place;
+        let image = &file.image;
         match image.target {
             Target::Card => checks::before(&Sysfs::default(), &address, image)?,
             // An index beyond those of the description would give an invented device.
@@ -91,9 +95,9 @@ impl Card {
             Target::SoftwareEmulation => {}
         }
         let device = open_device(process, &address)?;
-        let opened = load(process, &device, config, model)
+        let opened = load(process, &device, file, model)
             .map_err(|failed| failed.into_error(&address))
-            .and_then(|()| Self::with(&device, config, image, (address, process)));
+            .and_then(|()| Self::with(&device, config, file, (address, process)));
         opened.inspect_err(|_| {
             device.close();
             process.environment.iter().for_each(give_up_socket);
@@ -104,10 +108,11 @@ impl Card {
     fn with(
         device: &Arc<Device>,
         config: &Config,
-        image: &Image,
+        file: &ImageFile,
         place: (Address, &'static Process),
     ) -> Result<Self, OpenError> {
         let (address, process) = place;
+        let image = &file.image;
         let mut units: Vec<ComputeUnit> = Vec::new();
         let opened = image.units.iter().try_for_each(|unit| {
             units.push(ComputeUnit::open(device, &image.uuid, unit)?);
@@ -130,6 +135,7 @@ impl Card {
         let (scans, merges) =
             units.into_iter().partition(|unit: &ComputeUnit| unit.kernel == Kernel::Scan);
         Ok(Self {
+            image: file.clone(),
             scans,
             merges,
             pool: Pool::new(Arc::clone(device), BANK_BYTES - UNITS_BYTES),
@@ -222,7 +228,7 @@ impl LoadFailed {
 fn load(
     process: &Process,
     device: &Arc<Device>,
-    config: &Config,
+    file: &ImageFile,
     model: Option<Arc<dyn CardModel>>,
 ) -> Result<(), LoadFailed> {
     if let Some(environment) = &process.environment {
@@ -230,7 +236,7 @@ fn load(
         let model = model.ok_or(LoadFailed::Open(OpenError::NoModel))?;
         serve(environment, model).map_err(LoadFailed::Open)?;
     }
-    signals::kept(|| device.load(&config.xclbin)).map_err(LoadFailed::Call)
+    signals::kept(|| device.load(&file.path)).map_err(LoadFailed::Call)
 }
 
 /// Starts the model, because the runtime connects to an existing listener.

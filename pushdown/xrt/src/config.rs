@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Holds the configuration of a drive over XRT: `xrt:INDEX-or-BDF?xclbin=FILE&root=MOUNT`.
+//! Holds the configuration of a drive over XRT: `xrt:INDEX-or-BDF?xclbin=FILE&merge_xclbin=FILE
+//! &root=MOUNT`.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -18,8 +19,10 @@ pub enum PeerToPeer {
 pub struct Config {
     /// The card: its index, or its address on the PCI bus.
     pub target: String,
-    /// The image that it runs.
+    /// The image that it is opened with.
     pub xclbin: PathBuf,
+    /// Another image, which is loaded for commands that the first one cannot run.
+    pub merge_xclbin: Option<PathBuf>,
     /// The drive serves the files below this folder, where the card's disk is mounted; all local
     /// files without one.
     pub root: Option<PathBuf>,
@@ -38,6 +41,7 @@ impl Config {
         Self {
             target: target.into(),
             xclbin: xclbin.into(),
+            merge_xclbin: None,
             root: None,
             libraries: None,
             peer_to_peer: PeerToPeer::default(),

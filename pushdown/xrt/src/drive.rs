@@ -9,19 +9,19 @@ use std::{
     thread::JoinHandle,
 };
 
-use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
 use nearscan_drive::{
     Budget, CancelOutcome, CancelWord, Capabilities, CardModel, CostSnapshot, Drive, FileRef,
-    FileTable, Identity, JobQueue, Lease, Placement, RatesByRequest, Refusal, Session, SessionSpec,
-    Submission, Ticket,
+    FileTable, Identity, ImageSlot, JobQueue, Lease, Placement, RatesByRequest, Refusal, Session,
+    SessionSpec, Submission, Ticket, clock::Stopwatch,
 };
-use nearscan_link::{Image, Kernel, Target, description::BANK_BYTES, metadata::Format};
+use nearscan_link::{Kernel, Target, description::BANK_BYTES};
 use uuid::Uuid;
 
 use crate::{
     card::{Card, UNITS_BYTES},
     config::Config,
     error::OpenError,
+    images::Images,
     running::{Pending, Running},
     shared::{Job, Shared},
     unit::starts_in_flight,
@@ -43,51 +43,38 @@ pub struct XrtDrive {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Reads an image and checks that it is of use here.
-///
-/// # Errors
-/// [`OpenError::File`] and [`OpenError::Image`].
-pub fn read_image(path: &std::path::Path) -> Result<Image, OpenError> {
-    let bytes = std::fs::read(path).map_err(OpenError::file(path))?;
-    let format = Format { major: FORMAT_MAJOR, minor: FORMAT_MINOR };
-    Image::read(&bytes, format).map_err(|reason| OpenError::Image { path: path.to_owned(), reason })
-}
-
 impl XrtDrive {
     /// Opens a card; if its image is for software emulation, `model` replaces the card.
     ///
     /// # Errors
     /// [`OpenError`]: what is missing, and what to do about it.
     pub fn open(config: &Config, model: Option<Arc<dyn CardModel>>) -> Result<Self, OpenError> {
-        let image = read_image(&config.xclbin)?;
+        let images = Images::read(config)?;
+        let target = images.first.image.target;
         // A card has its own clock.
-        let model = model.filter(|_| image.target == Target::SoftwareEmulation);
-        if image.target == Target::SoftwareEmulation && model.is_none() {
+        let model = model.filter(|_| target == Target::SoftwareEmulation);
+        if target == Target::SoftwareEmulation && model.is_none() {
             return Err(OpenError::NoModel);
         }
-        let card = Card::open(config, &image, model.clone())?;
+        let watch = Stopwatch::start();
+        let card = Card::open(config, &images.first, model.clone())?;
+        let load_time = watch.measured();
         let memory_bytes = LEASED_BYTES;
-        let capabilities = Capabilities {
-            columns_max: image.lanes.min(Capabilities::of_scan_kernel().columns_max),
-            merge_inputs_max: image.merge_inputs,
-            memory_bytes,
-            emulated: card.is_emulated(),
-            ..Capabilities::of_scan_kernel()
-        };
+        let capabilities =
+            Capabilities { memory_bytes, emulated: card.is_emulated(), ..images.capabilities() };
         let name = format!("nearscan xrt {} {:?}", config.target, config.root);
         let identity = Identity {
             uuid: Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()),
             kind: "xrt",
-            model: format!(
-                "SmartSSD, {} to scan with {} lanes each, {} to merge",
-                image.units_of(Kernel::Scan),
-                image.lanes,
-                image.units_of(Kernel::Merge)
-            ),
+            model: format!("SmartSSD, {}", images.in_words()),
         };
+        let queues = card.scans.iter().map(|_| JobQueue::unbounded()).collect();
         let shared = Arc::new(Shared {
-            queues: card.scans.iter().map(|_| JobQueue::unbounded()).collect(),
-            card,
+            queues,
+            config: config.clone(),
+            images,
+            slot: ImageSlot::new(card),
+            load_time,
             files: FileTable::new(config.root.clone()),
             running: Running::default(),
             model,
@@ -122,18 +109,16 @@ impl XrtDrive {
 
     /// The reason why files are copied through the host instead of going straight to the card, if
     /// they are.
-    pub fn copies_because(&self) -> Option<&str> {
-        self.shared.card.peer_to_peer.as_ref().err().map(String::as_str)
+    pub fn copies_because(&self) -> Option<String> {
+        self.shared.slot.loaded().and_then(|card| card.peer_to_peer.clone().err())
     }
 }
 
 /// Does the jobs of a unit until its queue is closed.
 fn work_on(shared: &Shared, index: usize) {
-    let (Some(queue), Some(unit)) = (shared.queues.get(index), shared.card.scans.get(index)) else {
-        return;
-    };
+    let Some(queue) = shared.queues.get(index) else { return };
     while let Some(job) = queue.next() {
-        job.run(shared, unit);
+        job.run(shared, index);
         queue.finish();
     }
 }
@@ -163,11 +148,14 @@ impl Drive for XrtDrive {
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,
             free_bytes: 0,
+            image: None,
         };
+        let image = self.shared.images.second.as_ref().map(|_| self.shared.loaded_image());
         let known = self.shared.model.as_ref().map(|model| model.clock().snapshot());
         CostSnapshot {
             queue_depth: self.in_flight(),
             free_bytes: self.shared.free_bytes.load(Ordering::Acquire),
+            image,
             ..known.unwrap_or_else(unknown)
         }
     }
@@ -228,7 +216,11 @@ impl Drive for XrtDrive {
             tracing::error!("the watch of the drive panicked");
         }
         match self.lost() {
-            None => self.shared.card.close(),
+            None => {
+                if let Some(card) = self.shared.slot.unload() {
+                    card.close();
+                }
+            }
             Some(reason) => {
                 tracing::error!(reason, "a lost card is not closed: end the process by leave()");
             }

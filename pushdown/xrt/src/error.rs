@@ -43,6 +43,16 @@ pub enum OpenError {
         /// The reason.
         reason: ImageError,
     },
+    /// One image cannot take the place of the other.
+    #[error("{first} and {second} cannot be images of one drive: {reason}")]
+    Images {
+        /// The image that the card is opened with.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+        /// The difference between them.
+        reason: &'static str,
+    },
     /// The runtime requires its environment before the process has threads.
     #[error(
         "XRT reads its environment unguarded, and this process has {threads} threads: prepare it \

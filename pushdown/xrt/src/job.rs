@@ -8,6 +8,7 @@ use nearscan_drive::{Failure, Modelled, Outcome, Traffic, Work, clock::Stopwatch
 use nearscan_link::Argument;
 
 use crate::{
+    card::Card,
     handles::{Buffer, BufferKind, Part},
     library::Handle,
     media::{Way, load, way},
@@ -32,11 +33,17 @@ const _: () = assert!(HEADER_BYTES as u64 == ResultHeader::BYTES);
 
 impl Job {
     /// Runs the command and answers; the buffers are free afterwards.
-    pub(crate) fn run(self, shared: &Shared, unit: &ComputeUnit) {
+    pub(crate) fn run(self, shared: &Shared, unit: usize) {
+        // The time of an exchange is not that of the command.
+        let card = shared.card_for(&self.work);
         let watch = Stopwatch::start();
         let mut progress = Progress::default();
-        let running = Execution { shared, unit, pending: &self.pending };
-        let executed = running.execute(&self, &mut progress);
+        let executed = card.as_deref().map_err(Failure::clone).and_then(|card| {
+            let unit = card.scans.get(unit).ok_or_else(|| kernel("the image has no such unit"))?;
+            let running = Execution { shared, card, unit, pending: &self.pending };
+            running.execute(&self, &mut progress)
+        });
+        let was_loaded = card.is_ok_and(|card| card.was_loaded());
         if let Some(model) = &shared.model {
             progress.modelled = progress.modelled.map(|time| model.took(&self.work, time));
             model.end(&self.work);
@@ -48,7 +55,12 @@ impl Job {
             }
             Err(failure) => Outcome::Failed(failure),
         };
-        let time = shared.time_of(progress.modelled, progress.traffic.link_bytes, watch.measured());
+        let exchange_ns = match &shared.model {
+            Some(model) if was_loaded => model.clock().exchange_ns(),
+            _ => 0,
+        };
+        let link_bytes = progress.traffic.link_bytes;
+        let time = shared.time_of(progress.modelled, exchange_ns, link_bytes, watch.measured());
         let Self { lease, pending, .. } = self;
         // Memory and place are released before the completion is sent.
         drop(lease);
@@ -60,6 +72,7 @@ impl Job {
 /// A job while it runs.
 pub(crate) struct Execution<'a> {
     pub(crate) shared: &'a Shared,
+    pub(crate) card: &'a Card,
     pub(crate) unit: &'a ComputeUnit,
     pub(crate) pending: &'a Pending,
 }
@@ -81,9 +94,7 @@ impl Target<'_> {
 
 impl Execution<'_> {
     fn execute(&self, job: &Job, progress: &mut Progress) -> Result<Vec<u8>, Failure> {
-        if let Some(reason) = self.shared.running.lost() {
-            return Err(Failure::Gone { reason: reason.to_owned() });
-        }
+        self.shared.check_lost()?;
         if job.session_gone.load(Ordering::Acquire) {
             return Err(Failure::Gone { reason: "it was lost for this query".to_owned() });
         }
@@ -123,7 +134,7 @@ impl Execution<'_> {
         bytes: u64,
     ) -> Result<Pooled<'_>, Failure> {
         let size = memory_size(bytes)?;
-        let taken = self.shared.card.pool.take(self.unit.place(kind, argument), size);
+        let taken = self.card.pool.take(self.unit.place(kind, argument), size);
         taken.map_err(|_| kernel(format!("the card has no {bytes} bytes of memory left")))
     }
 
@@ -184,7 +195,7 @@ impl Execution<'_> {
     /// Brings the input of a scan into device memory.
     fn load(&self, plan: &MediaPlan, progress: &mut Progress) -> Result<Pooled<'_>, Failure> {
         let files = &self.shared.files;
-        let way = match &self.shared.card.peer_to_peer {
+        let way = match &self.card.peer_to_peer {
             Ok(()) => way(files, plan),
             Err(_) => Way::Copy,
         };

@@ -37,6 +37,7 @@ mod drive;
 mod environment;
 mod error;
 mod handles;
+mod images;
 mod job;
 mod library;
 mod media;
@@ -49,7 +50,8 @@ mod signals;
 mod unit;
 
 pub use config::{Config, PeerToPeer};
-pub use drive::{XrtDrive, read_image};
+pub use drive::XrtDrive;
 pub use environment::Environment;
 pub use error::OpenError;
+pub use images::read_image;
 pub use process::{Preparation, leave, prepare};

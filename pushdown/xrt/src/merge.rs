@@ -41,7 +41,7 @@ impl Execution<'_> {
             Ok(scanned) => scanned,
             Err(header) => return Ok(header.encode()),
         };
-        let parts = self.shared.merge_cut().parts(scanned.rows);
+        let parts = self.shared.merge_cut(self.card).parts(scanned.rows);
         let merged = match self.merge_in(command, &scanned, parts, progress) {
             Ok(merged) => merged,
             Err(failure) => return Err(self.give_up([scanned.memory], failure)),
@@ -74,7 +74,7 @@ impl Execution<'_> {
         let rooms = command.scans.iter().map(|scan| room(scan.output.bytes_max()));
         let total = rooms.clone().fold(0, u64::saturating_add);
         let place = unit.place(BufferKind::Host, Argument::Input);
-        let taken = self.shared.card.pool.take(place, memory_size(total)?);
+        let taken = self.card.pool.take(place, memory_size(total)?);
         let mut memory =
             taken.map_err(|_| kernel(format!("the card has no {total} bytes of memory left")))?;
         let mut inputs = Vec::with_capacity(command.scans.len());
@@ -112,7 +112,7 @@ impl Execution<'_> {
     }
 
     fn merge_unit(&self, index: usize) -> Result<&ComputeUnit, Failure> {
-        let unit = self.shared.card.merges.get(index);
+        let unit = self.card.merges.get(index);
         unit.ok_or_else(|| kernel("the image has no such unit that merges"))
     }
 
@@ -171,7 +171,7 @@ impl Execution<'_> {
         let words =
             command.encode_for_kernel(&scanned.inputs, &output_ref, part).map_err(kernel)?;
         let place = unit.place(BufferKind::Host, Argument::Output);
-        let taken = self.shared.card.pool.take(place, memory_size(bytes_max)?);
+        let taken = self.card.pool.take(place, memory_size(bytes_max)?);
         let mut output = taken
             .map_err(|_| kernel(format!("the card has no {bytes_max} bytes of memory left")))?;
         clear_header(&mut output, 0)?;

@@ -84,6 +84,7 @@ impl Drive for Fake {
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,
             free_bytes: 0,
+            image: None,
         }
     }
 
@@ -189,6 +190,7 @@ fn modelled(traffic: &Traffic, counters: &Counters) -> Modelled {
         ideal_kernel: KernelTime::unpipelined(kernel_ns),
         stages: StageTimes::default(),
         merge_ns: 0,
+        exchange_ns: 0,
         link_ns: LINK_LATENCY_NS + traffic.link_bytes / LINK_BYTES_PER_NS,
         compute_units: UNITS,
         commands: 1,

@@ -174,6 +174,7 @@ impl Drive for Fake {
             merge: RatesByRequest::UNKNOWN,
             queue_depth: 0,
             free_bytes: 0,
+            image: None,
         }
     }
 

@@ -36,7 +36,10 @@ use nearscan_drive::{
 };
 use nearscan_link::{Image, Kernel};
 
-use crate::{build::Build, config::Config};
+use crate::{
+    build::{Build, Builds},
+    config::Config,
+};
 use fates::Fates;
 
 /// An emulated card for XRT's software emulation.
@@ -54,15 +57,16 @@ struct Clock {
 }
 
 impl EmulatedCard {
-    /// A card that is configured with `image`: it has the units that are in there; what else it is
-    /// like is in `config`.
-    pub fn new(image: &Image, config: Config) -> Self {
-        let build = Build {
+    /// A card that is configured with `image`, and with `merging` for merges: it has the units that
+    /// are in there; what else it is like is in `config`.
+    pub fn new(image: &Image, merging: Option<&Image>, config: Config) -> Self {
+        let build = |image: &Image| Build {
             scan_units: image.units_of(Kernel::Scan),
             lanes: image.lanes,
             merge_units: image.units_of(Kernel::Merge),
         };
-        let config = Config { build, ..config };
+        let builds = Builds { first: build(image), merging: merging.map(build) };
+        let config = Config { builds, ..config };
         Self { fates: Arc::default(), clock: Clock { config, snapshots: AtomicU64::new(0) } }
     }
 
@@ -79,7 +83,8 @@ impl CardModel for EmulatedCard {
 
     fn merge_cut(&self) -> MergeCut {
         let config = &self.clock.config;
-        MergeCut { units: config.build.merge_units, part_rows: config.merge_part_rows }
+        let units = config.builds.that_merges().map_or(0, |build| build.merge_units);
+        MergeCut { units, part_rows: config.merge_part_rows }
     }
 
     fn admit(&self, work: &Work) -> Result<(), Refusal> {
@@ -105,13 +110,13 @@ impl CardModel for EmulatedCard {
 
 impl DeviceClock for Clock {
     fn idle(&self) -> Modelled {
-        let Config { timing, build, .. } = &self.config;
-        timing.scan(build, std::iter::empty(), &Counters::default())
+        let Config { timing, builds, .. } = &self.config;
+        timing.scan(&builds.first, std::iter::empty(), &Counters::default())
     }
 
     fn scan(&self, plan: &MediaPlan, counters: &Counters) -> Modelled {
-        let Config { timing, build, .. } = &self.config;
-        timing.scan(build, plan.requests(), counters)
+        let Config { timing, builds, .. } = &self.config;
+        timing.scan(&builds.first, plan.requests(), counters)
     }
 
     fn merge_ns(&self, parts: &[Counters]) -> u64 {
@@ -122,8 +127,13 @@ impl DeviceClock for Clock {
         self.config.timing.link_ns(result_bytes)
     }
 
+    fn exchange_ns(&self) -> u64 {
+        self.config.timing.exchange_ns()
+    }
+
     fn snapshot(&self) -> CostSnapshot {
-        CostSnapshot { id: self.snapshots.fetch_add(1, Ordering::Relaxed), ..self.config.rates() }
+        let rates = self.config.rates(&self.config.builds.first);
+        CostSnapshot { id: self.snapshots.fetch_add(1, Ordering::Relaxed), ..rates }
     }
 }
 
@@ -137,13 +147,20 @@ mod tests {
     use crate::build::Profile;
 
     #[rstest]
-    #[case("emulation", Profile::Unlimited)]
-    #[case("smartssd_scan", Profile::SmartSsd)]
-    fn image_has_the_units_of_the_profile(#[case] name: &str, #[case] profile: Profile) {
-        let format = Format { major: 1, minor: 3 };
-        let description = ImageDescription::of_name(name).unwrap();
-        let image = Image::read(&xclbin::emulation(description, format), format).unwrap();
-        let card = EmulatedCard::new(&image, Config::default());
-        assert_eq!(card.clock.config.build, profile.build());
+    #[case("emulation", None, Profile::Unlimited)]
+    #[case("smartssd_scan", Some("smartssd_scan_merge"), Profile::SmartSsd)]
+    fn images_have_the_units_of_the_profile(
+        #[case] first: &str,
+        #[case] merging: Option<&str>,
+        #[case] profile: Profile,
+    ) {
+        let image = |name| {
+            let format = Format { major: 1, minor: 3 };
+            let description = ImageDescription::of_name(name).unwrap();
+            Image::read(&xclbin::emulation(description, format), format).unwrap()
+        };
+        let merging = merging.map(image);
+        let card = EmulatedCard::new(&image(first), merging.as_ref(), Config::default());
+        assert_eq!(card.clock.config.builds, profile.builds());
     }
 }

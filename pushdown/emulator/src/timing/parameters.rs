@@ -124,6 +124,8 @@ parameters! {
     fill_cycles = 2000.0, Assumed, "From the first byte in to the last row out of an empty scan.";
     setup_ns = 100_000.0, Assumed,
         "From a submission to its start when none was queued; the study bounds it by 150 us.";
+    image_load_ns = 2.4e9, Assumed,
+        "Loading another image. XRT allows for 8 s on a card whose part has 3.3 times the LUTs.";
     media_bytes_per_s = 3.25e9, VendorLog, "Flash to device memory, requests overlapped.";
     media_in_flight = 8.0, Assumed,
         "Requests that the drive keeps in flight; the published peak does not say how many it had.";

@@ -70,10 +70,16 @@ impl Parameters {
             ideal_kernel: kernel_time(&ideal, groups),
             stages,
             merge_ns: 0,
+            exchange_ns: 0,
             link_ns: 0,
             compute_units: build.scan_units,
             commands: 1,
         }
+    }
+
+    /// The time of loading another image.
+    pub fn exchange_ns(&self) -> u64 {
+        whole(self.image_load_ns)
     }
 
     /// The time of sending a result to the host.
@@ -90,7 +96,7 @@ mod tests {
     use crate::build::Profile;
 
     fn build() -> Build {
-        Profile::SmartSsd.build()
+        Profile::SmartSsd.builds().first
     }
 
     #[test]

@@ -7,11 +7,14 @@
 
 use nearscan_command::Counters;
 use nearscan_drive::{
-    CostSnapshot, KernelRates, MediaPoint, MediaRates, RateSource, RatesByRequest,
+    CostSnapshot, KernelRates, LoadedImage, MediaPoint, MediaRates, RateSource, RatesByRequest,
 };
 
 use super::Parameters;
-use crate::{build::Profile, config::Config};
+use crate::{
+    build::{Build, Profile},
+    config::Config,
+};
 
 /// Rows, bytes or words of a command that is large: what it takes beside them does not show.
 const MANY: u32 = 1 << 24;
@@ -45,24 +48,29 @@ const MERGE_BURST_WORDS: u64 = 64;
 const REQUEST_BYTES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
 
 impl Config {
-    /// The speed that a drive of this configuration states before a command has run: the first
-    /// snapshot, of a drive where nothing runs.
-    pub(crate) fn rates(&self) -> CostSnapshot {
-        let Self { timing, build, .. } = self;
+    /// The speed that a drive of this configuration states before a command has run, with this
+    /// build loaded: the first snapshot, of a drive where nothing runs.
+    pub(crate) fn rates(&self, loaded: &Build) -> CostSnapshot {
+        let Self { timing, builds, .. } = self;
         CostSnapshot {
             id: 0,
-            lanes: build.scan_units,
+            lanes: loaded.scan_units,
             start_ns: timing.setup_ns,
-            media: timing.media_rates(build.scan_units),
+            media: timing.media_rates(loaded.scan_units),
             link_bytes_per_s: Some(timing.link_bytes_per_s),
             dictionary_bytes_per_s: Some(timing.dictionary_bytes_per_s()),
             scan: RatesByRequest::uniform(timing.scan_rates()),
-            merge: match build.merge_units {
-                0 => RatesByRequest::UNKNOWN,
-                units => RatesByRequest::uniform(timing.merge_rates(units)),
+            merge: match builds.that_merges() {
+                None => RatesByRequest::UNKNOWN,
+                Some(build) => RatesByRequest::uniform(timing.merge_rates(build.merge_units)),
             },
             queue_depth: 0,
             free_bytes: self.memory_bytes,
+            image: builds.merging.map(|_| LoadedImage {
+                columns_max: loaded.lanes,
+                merges: loaded.merges(),
+                exchange_ns: timing.image_load_ns,
+            }),
         }
     }
 }
@@ -139,7 +147,7 @@ impl Parameters {
 
     /// The time of a scan in a unit. What takes the memory bank longer takes as long as the bank.
     fn busy_ns(&self, counters: &Counters) -> u64 {
-        let time = self.scan(&Profile::default().build(), std::iter::empty(), counters);
+        let time = self.scan(&Profile::default().builds().first, std::iter::empty(), counters);
         time.kernel.alone_ns.max(time.bank_ns)
     }
 
@@ -229,7 +237,8 @@ mod tests {
         let parameters = Parameters::default();
         let rates = parameters.scan_rates();
         let rows = Counters { filter_iterations: 500_000, ..Counters::default() };
-        let modelled = parameters.scan(&Profile::default().build(), std::iter::empty(), &rows);
+        let modelled =
+            parameters.scan(&Profile::default().builds().first, std::iter::empty(), &rows);
         let load = Load { commands: 1, rows: 1_000_000, ..Load::default() };
         near(rates.busy_ns(&load), to_f64(modelled.kernel.alone_ns));
         // Bytes are decompressed and dictionaries loaded meanwhile.

@@ -2,7 +2,7 @@
 //! Tests the ledger of the kernels' resources: which designs fit, and that the ledger states it.
 
 use nearscan_emulator::{
-    Build, Profile,
+    Build, Builds, Profile,
     budget::{Design, Ledger, Stage},
     timing::Parameters,
 };
@@ -60,20 +60,22 @@ fn drives_of_each_profile_are_in_ledger() {
     let ledger = ledger();
     let of = |words: &str| design(&ledger, words);
     let fits = of("scan, one unit of 7 lanes");
-    assert_eq!(fits.counts, Profile::SmartSsd.build().counts());
+    assert_eq!(fits.counts, Profile::SmartSsd.builds().first.counts());
     assert!(fits.over.is_empty());
     let large = of("whatever the part");
-    assert_eq!(large.counts, Profile::Unlimited.build().counts());
+    assert_eq!(large.counts, Profile::Unlimited.builds().first.counts());
     assert!(!large.over.iter().any(|resource| resource == "ports"));
 }
 
 #[test]
-fn scans_and_merges_fit_into_one_image() {
+fn image_that_merges_fits_with_the_widest_scan_beside_it() {
     let ledger = ledger();
-    let both = design(&ledger, "scan, one unit of 4 lanes, and merge");
+    let both = design(&ledger, "scan, one unit of 5 lanes, and merge");
     assert!(both.over.is_empty());
-    let build = Build { scan_units: 1, lanes: 4, merge_units: 1 };
-    assert_eq!(both.counts, build.counts());
+    let merging = Profile::SmartSsd.builds().merging.unwrap();
+    assert_eq!(both.counts, merging.counts());
+    let wider = Build { lanes: merging.lanes + 1, ..merging };
+    assert!(Profile::SmartSsd.admits(&wider).is_err());
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn page_lists_the_resources_of_the_builds() {
         0 => number.to_string(),
         many => format!("{many},{:03}", number % 1000),
     };
-    for words in ["scan, one unit of 7 lanes", "scan, one unit of 4 lanes, and merge", "merge, two"]
+    for words in ["scan, one unit of 7 lanes", "scan, one unit of 5 lanes, and merge", "merge, two"]
     {
         let design = design(&ledger, words);
         let total = |of: fn(&Stage) -> u32| {
@@ -130,7 +132,7 @@ fn page_lists_the_resources_of_the_builds() {
 }
 
 #[test]
-fn images_of_card_fit_and_first_is_default() {
+fn images_of_card_fit_and_are_those_of_the_default_drive() {
     let builds = IMAGES.iter().filter(|image| image.name != "emulation").map(|image| {
         let units_of = |kernel| {
             let units = image.all_units().filter(|(unit, _)| *unit == kernel).count();
@@ -143,7 +145,8 @@ fn images_of_card_fit_and_first_is_default() {
         }
     });
     let builds: Vec<Build> = builds.collect();
-    assert_eq!(builds[0], Profile::SmartSsd.build());
+    let Builds { first, merging } = Profile::SmartSsd.builds();
+    assert_eq!(builds, [first, merging.unwrap()]);
     for build in builds {
         assert_eq!(Profile::SmartSsd.admits(&build), Ok(()));
     }

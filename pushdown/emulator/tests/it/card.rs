@@ -54,7 +54,7 @@ impl Runtime {
         let format = Format { major: 1, minor: 3 };
         let image = Image::read(&xclbin::emulation(&IMAGES[0], format), format).unwrap();
         let config = Config::from_parameters([("faults", faults)]).unwrap();
-        Arc::new(EmulatedCard::new(&image, config)).serve(listener, make_memory).unwrap();
+        Arc::new(EmulatedCard::new(&image, None, config)).serve(listener, make_memory).unwrap();
         Self { stream: UnixStream::connect(socket).unwrap(), folder }
     }
 

@@ -3,7 +3,7 @@
 
 use nearscan_conformance::{Options, check, check_with};
 use nearscan_drive::Drive;
-use nearscan_emulator::{Build, Config, Emulator, Profile};
+use nearscan_emulator::{Build, Builds, Config, Emulator, Profile};
 use rstest::rstest;
 
 #[rstest]
@@ -18,8 +18,12 @@ fn emulated_drive_passes_suite(#[values(Profile::SmartSsd, Profile::Unlimited)] 
 /// Every merge of the suite again, whole and cut into parts, however few rows it has.
 #[rstest]
 fn merges_in_parts_are_the_same_merges(#[values(1, 2, 3, 5)] merge_units: u32) {
-    let build = Build { merge_units, ..Profile::Unlimited.build() };
-    let drive = Emulator::open(Config { build, merge_part_rows: 1, ..Config::default() });
+    let build = Build { merge_units, ..Profile::Unlimited.builds().first };
+    let drive = Emulator::open(Config {
+        builds: Builds::one(build),
+        merge_part_rows: 1,
+        ..Config::default()
+    });
     let options = Options { prefix: "merged".to_owned(), ..Options::default() };
     let report = check_with(&drive, &options);
     assert!(report.is_clean(), "{report}");

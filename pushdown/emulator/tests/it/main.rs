@@ -9,6 +9,7 @@ mod conformance;
 mod fast;
 mod faults;
 mod flash;
+mod images;
 mod merges;
 mod scan;
 mod study;

@@ -4,7 +4,7 @@
 use nearscan_command::{OutputRef, ResultHeader, Status};
 use nearscan_conformance::sample::{PATIENCE, Sample, envelope, merge, modelled, run, session};
 use nearscan_drive::{Drive, Failure, Outcome, Refusal, Submission};
-use nearscan_emulator::{Build, Config, Emulator, Profile};
+use nearscan_emulator::{Build, Builds, Config, Emulator, Profile};
 
 use crate::scan::open;
 
@@ -53,8 +53,8 @@ fn scans_of_a_merge_take_their_own_time_except_for_the_link() {
 
 /// The rows and the time of a merge on a drive with so many merge units.
 fn merged_by(merge_units: u32, scans: &[Sample], bytes_max: Option<u64>) -> (Vec<i128>, u64) {
-    let build = Build { merge_units, ..Profile::Unlimited.build() };
-    let drive = Emulator::open(Config { build, ..Config::default() });
+    let build = Build { merge_units, ..Profile::Unlimited.builds().first };
+    let drive = Emulator::open(Config { builds: Builds::one(build), ..Config::default() });
     let session = session(&drive);
     let mut command = merge(scans, &drive, envelope(session.as_ref(), 9));
     if let Some(bytes_max) = bytes_max {
@@ -148,7 +148,8 @@ fn lease_must_hold_scans_and_merged_result() {
 #[test]
 fn drive_without_merge_units_refuses_merges() {
     let scans = [Sample::plain(3), Sample::plain(4)];
-    let drive = Emulator::open(Config::of_profile(Profile::SmartSsd));
+    let builds = Builds::one(Profile::SmartSsd.builds().first);
+    let drive = Emulator::open(Config { builds, ..Config::default() });
     assert_eq!(drive.capabilities().merge_inputs_max, 0);
     let session = session(&drive);
     let command = merge(&scans, &drive, envelope(session.as_ref(), 9));

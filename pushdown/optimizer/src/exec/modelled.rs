@@ -94,6 +94,7 @@ mod tests {
             ideal_kernel: KernelTime::unpipelined(kernel_ns),
             stages: StageTimes::default().with(KernelStage::Decode, kernel_ns),
             merge_ns: 0,
+            exchange_ns: 0,
             link_ns: 0,
             compute_units: 1,
             commands: 1,

@@ -31,9 +31,9 @@ use nearscan_command::{
 use nearscan_conformance::evaluator::{evaluate, evaluate_merge};
 use nearscan_drive::{
     CancelOutcome, CancelWord, Capabilities, Completion, CostSnapshot, Drive, DriveTime, Failure,
-    FileRef, Identity, KernelRates, KernelTime, Lease, MediaRates, ModelId, Modelled, Outcome,
-    Placement, RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedules, Session,
-    SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
+    FileRef, Identity, KernelRates, KernelTime, Lease, LoadedImage, MediaRates, ModelId, Modelled,
+    Outcome, Placement, RateSource, RatesByRequest, Refusal, RequestClass, Reservation, Schedules,
+    Session, SessionSpec, StageTimes, Submission, Ticket, Traffic, Work,
 };
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
@@ -136,6 +136,7 @@ impl Fake {
             merge: RatesByRequest::uniform(rates),
             queue_depth: 0,
             free_bytes: 1 << 30,
+            image: None,
         };
         let identity =
             Identity { uuid: Default::default(), kind: "fake", model: "evaluator".to_owned() };
@@ -151,6 +152,12 @@ impl Fake {
     /// With other rates of its merges.
     pub(crate) fn with_merges(mut self, change: impl FnOnce(&mut KernelRates)) -> Self {
         self.snapshot.merge = changed(&self.snapshot.merge, change);
+        self
+    }
+
+    /// With this image loaded, and another one.
+    pub(crate) fn with_image(mut self, image: LoadedImage) -> Self {
+        self.snapshot.image = Some(image);
         self
     }
 
@@ -399,6 +406,7 @@ fn modelled() -> Modelled {
         ideal_kernel: KernelTime::default(),
         stages: StageTimes::default(),
         merge_ns: 0,
+        exchange_ns: 0,
         link_ns: 0,
         compute_units: 1,
         commands: 1,

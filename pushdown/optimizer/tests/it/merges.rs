@@ -70,6 +70,25 @@ fn stable_union() -> Vec<String> {
     rows.into_iter().map(shown).collect()
 }
 
+#[tokio::test]
+async fn merge_of_more_columns_than_drive_merges_stays_on_host() {
+    let capabilities = |merge_columns_max| Capabilities {
+        merge_inputs_max: 16,
+        merge_columns_max,
+        ..Capabilities::of_scan_kernel()
+    };
+    let bench = |columns| two_tables(Bench::with_drive(Fake::new(capabilities(columns))));
+    let (_, output, candidates) = bench(1).decide(UNION).await;
+    let plan = shown(&output);
+    assert!(!plan.contains("PushdownMergeExec") && plan.contains("PushdownExec"), "{plan}");
+    let kept = candidates[0].above.as_ref().unwrap();
+    assert_eq!(kept.reason, KeepReason::Ordering);
+    assert!(kept.detail.contains("more columns than the drive merges"), "{kept:?}");
+    bench(1).check(UNION).await;
+    let (_, output, _) = bench(2).decide(UNION).await;
+    assert!(shown(&output).contains("PushdownMergeExec"));
+}
+
 #[rstest]
 #[tokio::test]
 async fn sorted_union_is_merged_on_drive_and_stays_stable(

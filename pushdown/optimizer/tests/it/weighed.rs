@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use datafusion::physical_plan::collect;
-use nearscan_drive::Capabilities;
+use nearscan_drive::{Capabilities, LoadedImage};
 use nearscan_optimizer::{Candidate, Decision, KeepReason, cost::UnitEstimate};
 use rstest::rstest;
 
@@ -69,6 +69,36 @@ async fn fast_host_keeps_merge_and_its_scans_go_by_their_own_estimates() {
         assert!(candidate.to_string().contains(&shown), "{candidate}");
     }
     bench.check(UNION).await;
+}
+
+#[rstest]
+#[case::one_that_merges(LoadedImage { columns_max: 5, merges: true, exchange_ns: 1e12 }, true)]
+#[case::one_that_scans(LoadedImage { columns_max: 7, merges: false, exchange_ns: 1e12 }, false)]
+#[case::quick_exchange(LoadedImage { columns_max: 7, merges: false, exchange_ns: 1e3 }, true)]
+#[tokio::test]
+async fn merge_goes_to_drive_if_loading_its_image_pays(
+    #[case] image: LoadedImage,
+    #[case] is_merged: bool,
+) {
+    let drive = merging().with_scans(|rates| rates.setup_ns = 10_000.0).with_image(image);
+    let bench = weighing(drive, SLOW_MERGER);
+    let (_, output, _) = bench.decide(UNION).await;
+    let plan = shown(&output);
+    assert_eq!(plan.contains("PushdownMergeExec"), is_merged, "{plan}");
+}
+
+#[rstest]
+#[case::wide_one(LoadedImage { columns_max: 7, merges: false, exchange_ns: 1e12 }, true)]
+#[case::narrow_one(LoadedImage { columns_max: 1, merges: true, exchange_ns: 1e12 }, false)]
+#[tokio::test]
+async fn scan_goes_to_drive_if_its_image_is_loaded(
+    #[case] image: LoadedImage,
+    #[case] is_offloaded: bool,
+) {
+    let drive = merging().with_scans(|rates| rates.setup_ns = 10_000.0).with_image(image);
+    let bench = weighing(drive, SLOW_DECODER);
+    let (_, output, _) = bench.decide("SELECT k, s FROM a").await;
+    assert_eq!(!pushed(&output).is_empty(), is_offloaded, "{}", shown(&output));
 }
 
 #[tokio::test]

@@ -39,8 +39,8 @@ async fn act(uri: &str, name: &str, body: Vec<u8>) -> Result<Vec<u8>, Status> {
 
 /// `Hello` as protobuf has it: protocol 1.0 and format 1 are 08 01 18 01.
 #[rstest]
-#[case::newer_protocol(vec![8, 2, 24, 1], "version 1.8 of the protocol, the client 2.0")]
-#[case::no_version(vec![24, 1], "version 1.8 of the protocol, the client 0.0")]
+#[case::newer_protocol(vec![8, 2, 24, 1], "version 1.9 of the protocol, the client 2.0")]
+#[case::no_version(vec![24, 1], "version 1.9 of the protocol, the client 0.0")]
 #[case::newer_minor_and_format(vec![8, 1, 16, 9, 24, 3], "the client writes 3")]
 fn another_version_is_refused_with_both_versions(#[case] hello: Vec<u8>, #[case] text: &str) {
     let (_served, uri) = served();

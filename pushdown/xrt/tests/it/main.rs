@@ -10,6 +10,7 @@
 mod child;
 mod emulation;
 mod fake;
+mod images;
 mod proxy;
 mod trial;
 

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::{child, emulation, fake};
+use crate::{child, emulation, fake, images};
 
 /// Which runtime a test wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,5 +61,8 @@ fn has_xrt() -> bool {
 /// All tests.
 pub(crate) fn all() -> &'static [Trial] {
     static ALL: std::sync::OnceLock<Vec<Trial>> = std::sync::OnceLock::new();
-    ALL.get_or_init(|| emulation::trials().into_iter().chain(fake::trials()).collect())
+    ALL.get_or_init(|| {
+        let trials = [emulation::trials(), fake::trials(), images::trials()];
+        trials.into_iter().flatten().collect()
+    })
 }
