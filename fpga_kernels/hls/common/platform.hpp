@@ -55,7 +55,7 @@
 #define NS_RARE inline
 #define NS_NEEDED_DEPTH(token, depth)
 
-// A number of so many bits, up to 16.
+// A number of so many bits, up to 64.
 template <int Bits>
 using small_uint = ap_uint<Bits>;
 
@@ -66,6 +66,7 @@ using small_uint = ap_uint<Bits>;
 #include "../portable/hls_stream.h"
 #include "../portable/hls_streamofblocks.h"
 #include "../portable/hls_vector.h"
+#include "../portable/small_uint.hpp"
 
 #define NS_REGION(name) nearscan_portable::dataflow name
 #define NS_STAGE(name, call) name.add(#call, -1, [&] { call; })
@@ -97,7 +98,7 @@ using small_uint = ap_uint<Bits>;
   }
 
 template <int Bits>
-using small_uint = uint16_t;
+using small_uint = typename nearscan_portable::small_uint_of<Bits>::type;
 
 #endif
 

@@ -106,8 +106,10 @@ inline void ask_half(const ask_plan& plan, uint8_t input, head_reader& reader, a
   place_token token = place_token();
   token.input = input;
   token.half = state.half[input];
-  if (!find_row(plan, input, reader, state, token.kind)) {
+  uint8_t end = PLACE_READY;
+  if (!find_row(plan, input, reader, state, end)) {
     state.ended[input] = true;
+    token.kind = end;
     places.write(token);
     return;
   }

@@ -182,7 +182,7 @@ inline bool leave_row(const half_state halves[2], row_cursor& cursor) {
 inline row_step begin_turn(const turn_token& turn, rows_state& state, freed_stream& freed) {
   row_cursor& cursor = state.put[turn.input];
   if (!cursor.is_open) enter_half(state.half[turn.input], cursor);
-  if (turn.put) return row_step{JOB_PUT, turn.input, 0, 0, 0};
+  if (turn.put) return row_step{JOB_PUT, static_cast<uint8_t>(turn.input), 0, 0, 0};
   state.owed[turn.input]++;
   if (leave_row(state.half[turn.input], cursor)) freed.write(turn.input);
   return row_step();

@@ -55,6 +55,10 @@ static constexpr uint32_t BLOCK_WORDS = 4096;
 static constexpr uint32_t BLOCK_STRINGS = 2048;
 static constexpr uint32_t VALID_WORDS = BLOCK_ROWS_MAX / 64;
 
+/// Bits of the number of an input.
+static constexpr int INPUT_BITS = 4;
+static_assert(MERGE_INPUTS_MAX <= 1u << INPUT_BITS, "an input has so many bits");
+
 /// Whom words are read for.
 enum word_reader : uint8_t { TO_HEADS = 0, TO_ROWS = 1, TO_KEYS = 2, TO_TIES = 3, TO_STRINGS = 4 };
 
@@ -62,7 +66,7 @@ enum word_reader : uint8_t { TO_HEADS = 0, TO_ROWS = 1, TO_KEYS = 2, TO_TIES = 3
 struct request_token {
   uint64_t first;
   uint8_t count;
-  uint8_t to;
+  small_uint<3> to;
   bool last;
 };
 
@@ -93,14 +97,14 @@ struct place_token {
   uint32_t bytes;
   uint16_t place;
   uint16_t count;
-  uint8_t input;
-  uint8_t half;
-  uint8_t kind;
+  small_uint<INPUT_BITS> input;
+  small_uint<1> half;
+  small_uint<3> kind;
 };
 
 /// The input whose row is next; whether the row is put out.
 struct turn_token {
-  uint8_t input;
+  small_uint<INPUT_BITS> input;
   bool put;
   bool last;
 };
@@ -125,8 +129,8 @@ enum key_kind : uint8_t {
 struct key_token {
   uint64_t word;
   uint32_t length;
-  uint8_t input;
-  uint8_t kind;
+  small_uint<INPUT_BITS> input;
+  small_uint<3> kind;
   bool valid;
   /// Lower half of a number; the last of its row.
   bool is_low;

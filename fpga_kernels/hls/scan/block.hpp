@@ -82,8 +82,9 @@ inline uint64_t write_strings(const Strings& of, scratch_stream& requests, strin
   string_walk<Strings> written(of);
   scratch_token request = scratch_token();
   request.kind = SCRATCH_READ;
+  uint64_t next = 0;
   uint32_t bytes = 0;
-  bool more = asked.next(&request.at, &bytes);
+  bool more = asked.next(&next, &bytes);
   byte_packer packer;
   uint64_t words_read = 0;
   uint32_t due = 0;
@@ -91,10 +92,11 @@ PIECES:
   while (more || due > 0) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 262144
     if (more && (due == 0 || !requests.full())) {
+      request.at = next;
       request.count = static_cast<uint8_t>((bytes + 7) / 8);
       requests.write(request);
       due++;
-      more = asked.next(&request.at, &bytes);
+      more = asked.next(&next, &bytes);
       if (more && due < static_cast<uint32_t>(SCRATCH_DEPTH)) continue;
     }
     uint64_t at;

@@ -77,7 +77,7 @@ inline void filter_entries(const entry_key_plan& plan, key_blocks& keys,
       if (sets == 0) {
         if (take_entry(entries, turn, token)) {
           if (token.last) open_count--;
-          sets = token.last ? 0u : token.sets;
+          sets = token.last ? 0u : static_cast<uint32_t>(token.sets);
           first = lowest_bit(sets);
           passes = true;
         } else {

@@ -36,7 +36,8 @@ READ_LANES:
 #pragma HLS UNROLL
     if (lane >= plan.lane_count) break;
     read_either(is_among(plan.early, lane), looked_up[lane], lanes[lane], columns[lane]);
-    least = columns[lane].count < least ? columns[lane].count : least;
+    const uint32_t rows = columns[lane].count;
+    least = rows < least ? rows : least;
     any_ended |= columns[lane].last;
   }
   *count = least;

@@ -113,7 +113,7 @@ struct word_part {
   uint8_t valid;
 };
 
-/// Puts the codes of a key into the word: 0 for null, else one more than the index.
+/// Puts the codes of a group key into the word: 0 for NULL.
 inline void put_codes(const word_part& part, const uint32_t indexes[INDEX_ROOM],
                       value_token& word) {
   uint32_t next = 0;
@@ -122,7 +122,7 @@ CODES:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 8
     const uint32_t valid = (part.valid >> i) & 1u;
-    word.code[part.first + i] = static_cast<uint16_t>(valid != 0 ? indexes[next] + 1 : 0);
+    word.code[part.first + i] = valid != 0 ? code_of(indexes[next]) : static_cast<uint16_t>(0);
     next += valid;
   }
 }
@@ -147,7 +147,7 @@ VALUES:
   CODES:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      word.code[row] = static_cast<uint16_t>(indexes[row] + 1);
+      word.code[row] = code_of(indexes[row]);
     }
   }
 }
@@ -162,7 +162,7 @@ inline bool look_up_row(const dictionary_places& dictionary, const chip_entries&
   const uint32_t near = is_near ? index : 0;
   word.value.row[row] = is_far ? dictionary.reference(index) : chip[near].value;
   if (plan.tests.test_count != 0) word.tests[row] = chip[near].tests;
-  if (plan.by_entry) word.code[row] = static_cast<uint16_t>(near + 1);
+  if (plan.by_entry) word.code[row] = code_of(near);
   if (is_far) word.far = static_cast<uint8_t>(word.far | 1u << row);
   return index < dictionary.entries;
 }

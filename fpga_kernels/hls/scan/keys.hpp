@@ -112,8 +112,8 @@ ENTRY_ROWS:
 #pragma HLS PIPELINE II = 1
 #pragma HLS UNROLL factor = 2
     const bool is_far = ((column.far >> row) & 1) != 0;
-    const uint32_t index = is_far ? far_index(set, column.value.row[row])
-                                  : static_cast<uint32_t>(column.code[row]) - 1;
+    const uint32_t index =
+        is_far ? far_index(set, column.value.row[row]) : entry_of(column.code[row]);
     const uint32_t place = (set.verdict_first + index) % ENTRY_VERDICTS_MAX;
     passed |= static_cast<uint32_t>((verdicts[place / 64] >> (place % 64)) & 1) << row;
   }

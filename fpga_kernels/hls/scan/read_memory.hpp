@@ -135,8 +135,9 @@ LOWEST_ROW:
     if (((asked.rows >> (i - 1)) & 1) != 0) row = i - 1;
   }
   asked.rows &= asked.rows - 1;
-  const uint8_t count = apart ? static_cast<uint8_t>(1) : asked.token.count;
-  scratch.read_request(apart ? asked.token.word[row] : asked.token.at, count);
+  const uint8_t count = static_cast<uint8_t>(apart ? 1u : static_cast<uint32_t>(asked.token.count));
+  const uint64_t at = apart ? asked.token.word[row] : static_cast<uint64_t>(asked.token.at);
+  scratch.read_request(at, count);
   reads.push(read_in_flight{static_cast<uint8_t>(asked.reader), false, count,
                             static_cast<uint8_t>(apart ? row : 0), asked.rows == 0});
   own.requests++;

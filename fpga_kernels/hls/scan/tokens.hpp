@@ -31,8 +31,8 @@ static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
 /// A beat of a column chunk. `first` is the first byte of it that belongs to the chunk.
 struct line_token {
   line_t data;
-  uint8_t first;
-  uint8_t end;
+  small_uint<6> first;
+  small_uint<7> end;
   bool last;
 };
 
@@ -44,10 +44,10 @@ struct page_token {
   /// Of a page of version 2: bytes of levels in front, which are never compressed, and null rows.
   uint32_t level_bytes;
   uint32_t null_count;
-  uint8_t kind;
+  small_uint<2> kind;
   uint8_t encoding;
   /// The place and the encoding of definition levels.
-  uint8_t levels;
+  small_uint<2> levels;
   /// Whether its values are compressed, if the chunk has a codec.
   bool compressed;
   bool last;
@@ -73,7 +73,7 @@ static constexpr uint8_t LEVELS_APART = 3;
 /// ends: no loop is needed to read on.
 struct byte_token {
   uint64_t data;
-  uint8_t count;
+  small_uint<4> count;
   bool last;
 };
 
@@ -82,23 +82,31 @@ struct number_token {
   hls::vector<int64_t, ROWS> row;
 };
 
-/// Bits of a dictionary code of a key: of fewer entries than there may be groups.
-static constexpr int CODE_BITS = 10;
-static_assert(GROUPS_MAX <= 1u << CODE_BITS, "each code is less than the groups");
+/// Bits of a dictionary code: one more than the index of an entry on chip, and 0 for the last one.
+/// The dictionary of a group key has fewer entries, so that 0 is free for NULL.
+static constexpr int CODE_BITS = 12;
+static_assert(DICTIONARY_ENTRIES_ON_CHIP == 1u << CODE_BITS, "each entry on chip has a code");
+static_assert(GROUPS_MAX < 1u << CODE_BITS, "no entry of a key has the code 0");
+
+/// The code of an entry on chip, and the entry of a code.
+inline uint16_t code_of(uint32_t entry) {
+  return static_cast<uint16_t>((entry + 1) % DICTIONARY_ENTRIES_ON_CHIP);
+}
+inline uint32_t entry_of(uint32_t code) { return (code - 1) % DICTIONARY_ENTRIES_ON_CHIP; }
 
 /// One column of eight rows. Values and outcomes of null rows are any; their code is 0.
 ///
 /// `value` is a number, or a reference to a byte string: its first word in scratch << 24 | its
-/// bytes. `tests` holds the outcomes of the column's string tests, `code` the dictionary code + 1
-/// of a key. Rows that are `far` have the place of a dictionary entry instead of a value, and no
-/// outcomes: it is looked up on their way.
+/// bytes. `tests` holds the outcomes of the column's string tests, `code` the code of a group
+/// key, or of the entry on chip that a key filter has a verdict on. Rows that are `far` have the
+/// place of a dictionary entry instead of a value, and no outcomes: it is looked up on their way.
 struct value_token {
   number_token value;
   hls::vector<uint16_t, ROWS> tests;
   hls::vector<small_uint<CODE_BITS>, ROWS> code;
   uint8_t far;
   uint8_t valid;
-  uint8_t count;
+  small_uint<4> count;
   bool last;
 };
 
@@ -129,17 +137,24 @@ struct row_token {
   bool last;
 };
 
+static constexpr int STRING_LENGTH_BITS = 24;
+static constexpr int CODED_SHIFT = 63;
+
+/// Bits of the address of a word of scratch, as many as a reference to a string has for it: the
+/// loading of a command refuses more scratch.
+static constexpr int SCRATCH_WORD_BITS = CODED_SHIFT - STRING_LENGTH_BITS;
+
 /// A request to a stage that owns a port of device memory. Addresses count 8-byte words.
 ///
 /// To write: `count` words from `at` on. To read: `count` words from `at` on, at least one, nothing
 /// in `word`. To read first words: in `word` the address of a word for each of `rows`, at least
 /// one.
 struct scratch_token {
-  uint64_t at;
+  small_uint<SCRATCH_WORD_BITS> at;
   hls::vector<uint64_t, LINE_WORDS> word;
-  uint8_t count;
+  small_uint<4> count;
   uint8_t rows;
-  uint8_t kind;
+  small_uint<2> kind;
 };
 static constexpr uint8_t SCRATCH_WRITE = 0;
 static constexpr uint8_t SCRATCH_READ = 1;
@@ -159,7 +174,7 @@ static_assert(TESTED_SLOT_WORDS == 2, "a value and its tests");
 
 /// A dictionary entry in device memory that is asked for, by the address of its slot.
 struct slot_token {
-  uint64_t at;
+  small_uint<SCRATCH_WORD_BITS> at;
   bool last;
 };
 
@@ -171,7 +186,7 @@ struct entry_token {
 
 /// How many entries have been taken.
 struct credit_token {
-  uint8_t count;
+  small_uint<4> count;
 };
 
 /// Entries of 32 bits in the store: 14 URAMs of two ports. Two look-ups per iteration are as many
@@ -195,7 +210,7 @@ struct chip_entry {
 
 /// Slots of device memory that are written: `count` words from `at` on. The last token has none.
 struct slot_run {
-  uint64_t at;
+  small_uint<SCRATCH_WORD_BITS> at;
   uint32_t count;
   bool last;
 };
@@ -203,14 +218,14 @@ struct slot_run {
 /// Entries that are put into the store, `count` of them from place `at` on.
 struct store_token {
   hls::vector<int32_t, ROWS> entry;
-  uint32_t at;
-  uint8_t count;
+  small_uint<STORE_PLACE_BITS> at;
+  small_uint<4> count;
   bool last;
 };
 
 /// Places of the store that are looked up, for each of `rows`, and what stands there.
 struct place_token {
-  hls::vector<uint32_t, ROWS> place;
+  hls::vector<small_uint<STORE_PLACE_BITS>, ROWS> place;
   uint8_t rows;
   bool last;
 };
@@ -229,13 +244,10 @@ struct words_token {
   hls::vector<uint64_t, LINE_WORDS> word;
 };
 
-static constexpr int STRING_LENGTH_BITS = 24;
-
 /// Where compact rows are wanted, the reference to a string of a dictionary names its entry too:
 /// the length, 27 bits of the first word, 12 bits of the entry, and a bit that says so.
 static constexpr int CODED_WORD_BITS = 27;
 static constexpr int CODED_ENTRY_SHIFT = STRING_LENGTH_BITS + CODED_WORD_BITS;
-static constexpr int CODED_SHIFT = 63;
 static_assert(CODED_STRINGS_MAX <= 1u << (CODED_SHIFT - CODED_ENTRY_SHIFT), "bits of an entry");
 static_assert(DICTIONARY_ENTRIES_ON_CHIP <= CODED_STRINGS_MAX, "each entry on chip has a code");
 
@@ -406,11 +418,16 @@ typedef hls::stream<credit_token, ENTRIES_DUE> credit_stream;
 typedef hls::stream<store_token, 2> store_stream;
 typedef hls::stream<chip_token, 2> chip_stream;
 
+/// Verdicts on entries of dictionaries, for each key column a run of them: one URAM.
+static constexpr uint32_t ENTRY_VERDICTS_MAX = 262144;
+static constexpr int ENTRY_INDEX_BITS = 18;
+static_assert(ENTRY_VERDICTS_MAX == 1u << ENTRY_INDEX_BITS, "an entry has so many bits");
+
 /// An entry of a key column on its way to be looked up, or no more.
 struct key_entry_token {
   int64_t value;
-  uint32_t index;
-  uint8_t sets;
+  small_uint<ENTRY_INDEX_BITS> index;
+  small_uint<KEY_FILTERS_MAX> sets;
   bool last;
 };
 typedef hls::stream<key_entry_token, 16> key_entry_stream;
@@ -418,8 +435,6 @@ typedef hls::stream<slot_run, 2> slot_run_stream;
 typedef hls::stream<uint64_t, SLOT_BURST_WORDS> slot_word_stream;
 /// That all words of a run are in memory.
 typedef hls::stream<bool, 1> slots_written_stream;
-/// Verdicts on entries of dictionaries, for each key column a run of them: one URAM.
-static constexpr uint32_t ENTRY_VERDICTS_MAX = 262144;
 typedef uint64_t entry_verdicts[ENTRY_VERDICTS_MAX / 64];
 typedef hls::stream_of_blocks<entry_verdicts, 2> verdict_blocks;
 

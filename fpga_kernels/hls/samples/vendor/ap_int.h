@@ -15,6 +15,8 @@ struct ap_bits {
   ap_bits() = default;
   ap_bits(uint64_t bits);
   operator uint64_t() const;
+  ap_bits& operator++();
+  ap_bits operator++(int);
   ap_range range(int high, int low) const;
   ap_range range(int high, int low);
 };

@@ -42,6 +42,7 @@ const FAST: &[&str] = &[
     "portable/dataflow.cpp",
 ];
 const DATAFLOW: &[&str] = &["portable/dataflow_tb.cpp", "portable/dataflow.cpp"];
+const WIDTHS: &[&str] = &["portable/small_uint_tb.cpp"];
 const SANITIZE: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 /// A way to build a bench.
@@ -51,8 +52,13 @@ pub(crate) struct Build {
     sanitized: bool,
 }
 
-/// Every case, in the standard that the synthesis tool reads.
-const WHOLE: Build = Build { compiler: "g++", flags: &["-std=c++14", "-O1"], sanitized: false };
+/// Every case, in the standard that the synthesis tool reads. A number that has more bits than its
+/// type has in hardware ends the program.
+const WHOLE: Build = Build {
+    compiler: "g++",
+    flags: &["-std=c++14", "-O1", "-DNS_CHECKED_WIDTHS"],
+    sanitized: false,
+};
 
 /// Another compiler and a later standard: what one of them takes may be undefined.
 const BY_CLANG: Build =
@@ -156,6 +162,22 @@ fn scan_kernel_stays_within_its_memories() {
 fn scan_kernel_of_eight_lanes_refuses_more_columns() {
     let build = Build { flags: &["-std=c++14", "-O1", "-DNS_TB_SHORT", "-DNS_LANES=8"], ..WHOLE };
     check("scan_kernel_of_eight_lanes_refuses_more_columns", SCAN, &build);
+}
+
+#[test]
+fn number_that_does_not_fit_in_its_width_ends_the_bench() {
+    let Some(program) =
+        WHOLE.program("benches", "number_that_does_not_fit_in_its_width_ends_the_bench", WIDTHS)
+    else {
+        return;
+    };
+    run(&mut Command::new(&program));
+    assert_eq!(run(Command::new(&program).arg("14")), "15 fits\n");
+    for (number, complaint) in [("15", "16 does not fit in 4 bits"), ("4096", "4096 does not")] {
+        let ended = Command::new(&program).arg(number).output().unwrap();
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && text.contains(complaint), "{number}: {ended:?}");
+    }
 }
 
 #[test]
