@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
-// Iterations: a word of rows mode takes one. See fold.hpp for a word of states. The groups are
-// cleared one per iteration, and shown one column per iteration.
+// Iterations: two columns of a word of rows mode take one. See fold.hpp for a word of states. The
+// groups are cleared one per iteration, and shown one column per iteration.
 //
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
 // no hashing, no collisions, and a table whose size is known before the first row. The keys'
@@ -91,7 +91,7 @@ inline group_number show_column(const aggregate_plan& plan, const group_shape& s
 
 /// Writes the states of all groups as words of one row; true when one left its width.
 inline bool emit_groups(const aggregate_plan& plan, const group_shape& shape,
-                        const group_table& groups, row_stream& rows, number_stream numbers[SLOTS],
+                        const group_table& groups, row_stream& rows, number_stream numbers[SIDES],
                         fold_work& work) {
   bool overflowed = false;
 GROUPS:
@@ -103,6 +103,7 @@ GROUPS:
     work.iterations += plan.column_count;
     row_token row = row_token();
     row.keep = 1;
+    rows.write(row);
   EMIT_COLUMNS:
     for (uint32_t index = 0; index < plan.column_count; index++) {
 #pragma HLS PIPELINE II = 1
@@ -110,15 +111,12 @@ GROUPS:
       const group_number shown = show_column(plan, shape, states, index, group);
       const bool fits = fits_width(shown.value, plan.columns[index].width);
       overflowed = overflowed || (shown.valid && !fits);
-      row.valid[index] = shown.valid ? 1 : 0;
-      row.use[index] = 1;
       number_token number = number_token();
       number.row[0] = static_cast<int64_t>(shown.value);
       number.row[1] = static_cast<int64_t>(shown.value >> 64);
-      numbers[index].write(number);
+      number.row[2] = shown.valid ? 1 : 0;
+      numbers[index % SIDES].write(number);
     }
-    // Behind its numbers, of which each column's stream has room for one at least.
-    rows.write(row);
   }
   return overflowed;
 }
@@ -210,12 +208,39 @@ WORDS:
   return fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
 }
 
-/// Stage: output columns of kept rows in; the same, or the states of the groups, out. Strings that
-/// are compared are asked for.
+/// Passes output columns on; gives the iterations.
+inline uint64_t pass_columns(const aggregate_plan& plan, row_stream& rows_in,
+                             number_stream passed[SIDES], row_stream& rows_out,
+                             number_stream numbers_out[SIDES]) {
+  uint64_t iterations = 0;
+  uint32_t first = 0;
+PASS:
+  while (true) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    if (first == 0) {
+      const row_token rows = rows_in.read();
+      if (rows.last) return iterations;
+      rows_out.write(rows);
+    }
+    iterations++;
+  PASS_SIDES:
+    for (uint32_t side = 0; side < SIDES; side++) {
+#pragma HLS UNROLL
+      if (first + side >= plan.column_count) break;
+      numbers_out[side].write(passed[side].read());
+    }
+    first = first + SIDES < plan.column_count ? first + SIDES : 0;
+  }
+}
+
+/// Stage: output columns of kept rows in, to be folded or to be passed on; the same, or the states
+/// of the groups, out. Strings that are compared are asked for.
 inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_stream& rows_in,
-                      number_stream numbers_in[SLOTS], report_stream& reports_in,
-                      scratch_stream& requests, string_stream& answers, row_stream& rows_out,
-                      number_stream numbers_out[SLOTS], report_stream& reports_out) {
+                      number_stream numbers_in[SLOTS], number_stream passed[SIDES],
+                      report_stream& reports_in, scratch_stream& requests, string_stream& answers,
+                      row_stream& rows_out, number_stream numbers_out[SIDES],
+                      report_stream& reports_out) {
   uint32_t status = STATUS_OK;
   report folded = empty_report();
   fold_work work = {0, 0};
@@ -245,21 +270,7 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
       status = STATUS_OVERFLOW;
     }
   } else {
-  PASS:
-    while (true) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
-      const row_token rows = rows_in.read();
-      if (rows.last) break;
-      work.iterations++;
-      rows_out.write(rows);
-    PASS_COLUMNS:
-      for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
-#pragma HLS UNROLL
-        if (index >= plan.column_count) break;
-        numbers_out[index].write(numbers_in[index].read());
-      }
-    }
+    work.iterations = pass_columns(plan, rows_in, passed, rows_out, numbers_out);
     own = reports_in.read();
   }
   row_token end = row_token();

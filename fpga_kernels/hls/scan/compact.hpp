@@ -3,11 +3,10 @@
 // least of the block, and codes of strings that came out of a small dictionary.
 //
 // What has to be known of a column before its first word is gathered while rows are put into the
-// block. Codes are numbered before the block is written, a row per iteration; two numbers that are
-// narrow are packed per iteration, for the block's memory has two ports.
+// block. Codes are numbered before the block is written, a row per iteration.
 #pragma once
 
-#include "block.hpp"
+#include "write_numbers.hpp"
 
 namespace nearscan {
 
@@ -40,6 +39,30 @@ inline void note_value(uint8_t width, bool valid, int64_t value, column_facts& f
   facts.greatest = number > facts.greatest ? number : facts.greatest;
   facts.string_bytes += length;
   facts.coded = facts.coded && is_coded(reference);
+}
+
+/// What eight rows of a column add, of which `rows` are the block's.
+inline column_facts facts_of_word(uint8_t width, const number_token& numbers, uint8_t rows,
+                                  uint8_t valid) {
+  column_facts facts = column_facts();
+  clear_facts(facts);
+  facts.coded = true;
+NOTE_ROWS:
+  for (uint32_t row = 0; row < static_cast<uint32_t>(ROWS); row++) {
+#pragma HLS UNROLL
+    if (((rows >> row) & 1) == 0) continue;
+    note_value(width, ((valid >> row) & 1) != 0, numbers.row[row], facts);
+  }
+  return facts;
+}
+
+/// Adds what a word adds.
+inline void join_facts(const column_facts& word, column_facts& facts) {
+  facts.least = word.least < facts.least ? word.least : facts.least;
+  facts.greatest = word.greatest > facts.greatest ? word.greatest : facts.greatest;
+  facts.string_bytes += word.string_bytes;
+  facts.has_null = facts.has_null || word.has_null;
+  facts.coded = facts.coded && word.coded;
 }
 
 /// Words of a table that may be on their way to it: more than its memory takes cycles to be read.
@@ -112,11 +135,6 @@ struct recent_words {
   }
 };
 
-/// Whether a row of a column of the block is not null.
-inline bool is_valid(const block_buffer& block, uint32_t column, uint32_t row) {
-  return ((block.valid[column][row / 64] >> (row % 64)) & 1) != 0;
-}
-
 /// Numbers the strings of a column in the order of their first use: puts the code of each row into
 /// the higher half of its number. A row per iteration.
 inline void number_strings(block_buffer& block, uint32_t column, uint32_t table,
@@ -132,14 +150,13 @@ NUMBER_STRINGS:
   for (uint32_t row = 0; row < block.rows; row++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS DEPENDENCE variable = codes.word type = inter dependent = false
-#pragma HLS DEPENDENCE variable = block.value type = inter dependent = false
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    const uint64_t reference = static_cast<uint64_t>(block.value[column][row]);
+    const uint64_t reference = block.number(column, row);
     const uint32_t entry = coded_entry(reference);
     const uint32_t at = entry / TABLE_ENTRIES;
     const uint32_t shift = entry % TABLE_ENTRIES * (64 / TABLE_ENTRIES);
     uint64_t word = recent.find(at, codes.word[table][at]);
-    const bool valid = is_valid(block, column, row);
+    const bool valid = ((block.valid_word(column, row / 64) >> (row % 64)) & 1) != 0;
     const uint64_t sent = low_bits(word >> shift, 64 / TABLE_ENTRIES);
     const bool is_new = valid && sent == 0;
     if (is_new) {
@@ -153,7 +170,8 @@ NUMBER_STRINGS:
     }
     recent.put(at, word);
     const uint64_t code = is_new ? known - 1 : sent - 1;
-    block.value[column][row] = make_i128(reference, valid ? code : 0);
+    block.high[block_buffer::memory(column, row)][block_buffer::place(column, row / ROWS)] =
+        valid ? code : 0;
   }
   codes.known[table] = known;
   codes.new_strings[table] = new_strings;
@@ -172,9 +190,7 @@ struct new_strings {
       : block(of), codes(by), column(index), table(its_table) {}
 
   uint32_t count() const { return codes.new_strings[table]; }
-  uint64_t reference(uint32_t at) const {
-    return static_cast<uint64_t>(block.value[column][codes.new_row[table][at]]);
-  }
+  uint64_t reference(uint32_t at) const { return block.number(column, codes.new_row[table][at]); }
 };
 
 /// Bits that a number takes.
@@ -228,65 +244,40 @@ struct bit_packer {
   bit_packer() : hold(0), held(0) {}
 
   /// Puts `count` bits, 64 at most, behind those that wait. The rest of `bits` is zero.
-  void put(uint64_t bits, uint32_t count, payload_writer& writer, result_lines& out) {
+  void put(uint64_t bits, uint32_t count, part_writer& writer) {
     hold |= static_cast<u128>(bits) << held;
     held += count;
     if (held >= 64) {
-      writer.put(out, static_cast<uint64_t>(hold));
+      writer.put_word(static_cast<uint64_t>(hold));
       hold >>= 64;
       held -= 64;
     }
   }
 
-  void finish(payload_writer& writer, result_lines& out) {
-    if (held != 0) writer.put(out, static_cast<uint64_t>(hold));
+  void finish(part_writer& writer) {
+    if (held != 0) writer.put_word(static_cast<uint64_t>(hold));
   }
 };
 
-/// What stands for a row of a column: its difference from the base, or its code; 0 if it is null.
-inline uint64_t packed_number(const block_buffer& block, uint32_t column,
-                              const compact_column_record& record, uint32_t row) {
-  const i128 value = block.value[column][row];
-  const uint64_t low = static_cast<uint64_t>(value);
-  const uint64_t number = record.packing == PACKING_CODES
-                              ? static_cast<uint64_t>(static_cast<u128>(value) >> 64)
-                          : record.packing == PACKING_LENGTHS ? reference_length(low)
-                                                              : low;
-  return is_valid(block, column, row) ? number - record.base : 0;
+/// As the rows of a compact column are packed.
+inline row_packing compact_packing(const compact_column_record& record) {
+  const packed_kind kind = record.packing == PACKING_CODES     ? PACKED_CODES
+                           : record.packing == PACKING_LENGTHS ? PACKED_LENGTHS
+                                                               : PACKED_NUMBERS;
+  return row_packing{kind, record.bits, record.base};
 }
 
-/// Packs what stands for the rows of a column: two of them per iteration where both fit in a word.
-inline void write_packed(const block_buffer& block, uint32_t column,
-                         const compact_column_record& record, payload_writer& writer,
-                         result_lines& out) {
-  if (record.bits == 0) return;
-  const uint32_t at_once = record.bits <= 32 ? 2 : 1;
-  bit_packer packer;
-PACK_ROWS:
-  for (uint32_t row = 0; row < block.rows; row += at_once) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
-    const bool is_pair = at_once == 2 && row + 1 < block.rows;
-    uint64_t bits = packed_number(block, column, record, row);
-    if (is_pair) bits |= packed_number(block, column, record, row + 1) << record.bits;
-    packer.put(bits, is_pair ? 2u * record.bits : record.bits, writer, out);
-  }
-  packer.finish(writer, out);
-  writer.iterations += (block.rows + at_once - 1) / at_once;
-}
-
-/// Packs the lengths of the new strings: one per iteration.
-inline void write_new_lengths(const new_strings& strings, uint8_t bits, payload_writer& writer,
-                              result_lines& out) {
+/// Packs the lengths of the new strings: one per iteration, and one for the last word.
+inline void write_new_lengths(const new_strings& strings, uint8_t bits, part_writer& writer) {
   bit_packer packer;
 NEW_LENGTHS:
   for (uint32_t at = 0; at < strings.count(); at++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 1024
-    packer.put(reference_length(strings.reference(at)), bits, writer, out);
+    packer.put(reference_length(strings.reference(at)), bits, writer);
   }
-  packer.finish(writer, out);
-  writer.iterations += strings.count();
+  packer.finish(writer);
+  writer.iterations += strings.count() + 1;
 }
 
 /// The records of the columns of a block, and its bytes, compact and as it would be plain.
@@ -298,7 +289,7 @@ struct compact_shape {
 
 /// Numbers the strings of a block that have codes, and finds its shape.
 inline void shape_block(const write_plan& plan, block_buffer& block,
-                        const column_facts facts[SLOTS], code_tables& codes, payload_writer& writer,
+                        const column_facts facts[SLOTS], code_tables& codes, part_writer& writer,
                         compact_shape& shape) {
 #pragma HLS ARRAY_PARTITION variable = facts complete
   shape.bytes = BLOCK_HEADER_BYTES;
@@ -308,6 +299,7 @@ SHAPE_COLUMNS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
     const uint8_t width = plan.width[column];
     const uint8_t table = plan.table[column];
+    writer.iterations++;
     uint64_t strings = width == WIDTH_BYTES ? facts[column].string_bytes : 0;
     shape.plain_bytes += column_bytes(block.rows, width, strings);
     if (table != NO_TABLE && facts[column].coded) {
@@ -324,31 +316,18 @@ SHAPE_COLUMNS:
 inline void write_compact_column(const write_plan& plan, const block_buffer& block, uint32_t column,
                                  const compact_column_record& record, const code_tables& codes,
                                  scratch_stream& requests, string_stream& strings,
-                                 payload_writer& writer, result_lines& out,
-                                 write_counters& counters) {
+                                 part_writer& writer, write_counters& counters) {
   uint64_t words[COMPACT_COLUMN_RECORD_BYTES / 8];
   store_compact_column_record(record, words);
-RECORD_WORDS:
-  for (uint32_t word = 0; word < COMPACT_COLUMN_RECORD_BYTES / 8; word++) {
-#pragma HLS PIPELINE II = 1
-    writer.put(out, words[word]);
-  }
-  const uint32_t valid_words = record.flags != 0 ? (block.rows + 63) / 64 : 0;
-COMPACT_VALID:
-  for (uint32_t word = 0; word < valid_words; word++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-    writer.put(out, block.valid[column][word]);
-  }
-  writer.iterations += COMPACT_COLUMN_RECORD_BYTES / 8 + valid_words;
-  write_packed(block, column, record, writer, out);
+  write_pair(words, writer);
+  if (record.flags != 0) write_valid(block, column, writer);
+  write_rows(plan, block, column, compact_packing(record), writer);
   if (record.packing == PACKING_CODES) {
     const new_strings fresh(block, codes, column, plan.table[column]);
-    write_new_lengths(fresh, record.length_bits, writer, out);
-    counters.string_words += write_strings(fresh, requests, strings, writer, out);
+    write_new_lengths(fresh, record.length_bits, writer);
+    counters.string_words += write_strings(fresh, requests, strings, writer);
   } else if (record.packing == PACKING_LENGTHS) {
-    counters.string_words +=
-        write_strings(row_strings(block, column), requests, strings, writer, out);
+    counters.string_words += write_strings(row_strings(block, column), requests, strings, writer);
   }
 }
 

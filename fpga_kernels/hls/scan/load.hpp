@@ -100,6 +100,7 @@ LOADERS_OF_NONE:
   plan.projection_slow.active = false;
   plan.columns.column_count = 0;
   plan.columns.top.count = 0;
+  plan.columns.states = false;
   plan.aggregate.states = false;
   plan.aggregate.key_count = 0;
   plan.aggregate.column_count = 0;

@@ -274,6 +274,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   }
   if (status == STATUS_OK) give_tables(plan);
   plan.aggregate.states = output.mode == OUTPUT_STATES;
+  plan.columns.states = plan.aggregate.states;
   plan.write.states = plan.aggregate.states;
   plan.aggregate.column_count = plan.columns.column_count;
   plan.write.column_count = plan.columns.column_count;

@@ -4,7 +4,7 @@
 //     load_plan: for each of the others what it has to do
 //     fetch -+-> read_pages -> decompress -> decode -+-> filter -> project -> aggregate -> write
 //            +-> ... one lane a column ...          -+                                       |
-//              decode -> write_memory -> decode                                 write_lines <+
+//              decode -> write_memory -> decode                  write_lines <- pack_parts <-+
 //              decode, aggregate, write <-> read_memory -> fetch
 //              read_memory, write_memory, look_up_store -> write
 //
@@ -147,14 +147,17 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   report_stream projection_report;
   row_stream projected;
   number_stream operands[SLOTS];
+  number_stream passed_columns[SIDES];
   report_stream project_report;
   row_stream results;
-  number_stream columns[SLOTS];
+  number_stream columns[SIDES];
   report_stream aggregate_report;
   scratch_stream state_requests;
   string_stream states;
   scratch_stream string_requests;
   string_stream strings;
+  part_stream parts;
+  record_stream record;
   result_lines result;
   memory_report_stream memory_read;
   memory_report_stream memory_written;
@@ -169,6 +172,7 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   NS_STAGE_IF(flow, plan.store.active,
               look_up_store(plan.store, store, places, stored, store_report));
   NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch, memory_written));
+  NS_STAGE(flow, pack_parts(parts, record, result));
   NS_STAGE(flow, write_lines(result, output));
   NS_STAGE(flow, fetch(dictionaries, plan.fetch_dictionaries, no_cancel_word(), dictionary_lines,
                        dictionary_fetched));
@@ -265,12 +269,13 @@ UNTESTED_LANES:
               compute_slow_steps(plan.projection_slow, projection_words, projection_results));
   NS_STAGE(flow, send_kept(plan.columns, project_send_blocks, project_send_batches, projected_steps,
                            filter_report, kept_report, projection_report, projected, operands,
-                           project_report));
-  NS_STAGE(flow, aggregate(plan.aggregate, keys, projected, operands, project_report,
-                           state_requests, states, results, columns, aggregate_report));
+                           passed_columns, project_report));
+  NS_STAGE(flow,
+           aggregate(plan.aggregate, keys, projected, operands, passed_columns, project_report,
+                     state_requests, states, results, columns, aggregate_report));
   NS_STAGE(flow,
            write_result(plan.write, results, columns, aggregate_report, string_requests, strings,
-                        memory_read, memory_written, slots_report, store_report, result));
+                        memory_read, memory_written, slots_report, store_report, parts, record));
   NS_RUN(flow);
 }
 

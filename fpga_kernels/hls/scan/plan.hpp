@@ -325,8 +325,9 @@ struct kept_plan {
   uint32_t late;
 };
 
-/// The plan of sending output columns.
+/// The plan of sending output columns: to be folded into states, or to be passed on.
 struct columns_plan {
+  bool states;
   operand_tables tables;
   top_plan top;
   uint32_t column_count;

@@ -169,12 +169,13 @@ BATCHES:
 
 /// Columns of a word that are sent per iteration: the steps' memory has as many ports to read it.
 static constexpr uint32_t SENT_COLUMNS = 2;
+static_assert(SENT_COLUMNS == SIDES, "columns that are passed on have as many streams");
 
 /// Sends the columns of a word, those that only count left out; gives the iterations.
 inline uint32_t send_columns(const columns_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
                              const row_token& rows, number_stream numbers[SLOTS],
-                             project_faults& faults) {
+                             number_stream passed[SIDES], project_faults& faults) {
   const bool passes = rows.keep != 0;
   uint32_t sent = 0;
 COLUMNS:
@@ -186,7 +187,8 @@ COLUMNS:
     sent++;
     // Rows that a top leaves out overflow like any others.
     const number_token number = compute_column(plan, index, keep, columns, steps, rows, faults);
-    if (passes) numbers[index].write(number);
+    if (passes && plan.states) numbers[index].write(number);
+    if (passes && !plan.states) passed[index % SIDES].write(number);
   }
   return (sent + SENT_COLUMNS - 1) / SENT_COLUMNS;
 }
@@ -195,7 +197,7 @@ COLUMNS:
 inline uint64_t pass_on_word(const columns_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
                              top_chain& chain, row_stream& rows_out, number_stream numbers[SLOTS],
-                             project_faults& faults) {
+                             number_stream passed[SIDES], project_faults& faults) {
   row_token out;
   out.keep = keep;
   out.last = false;
@@ -211,15 +213,16 @@ DESCRIBE:
     out.keep = admit_rows(plan, keep, columns, steps, chain, iterations);
   }
   if (out.keep != 0) rows_out.write(out);
-  return max_u64(iterations, send_columns(plan, keep, columns, steps, out, numbers, faults));
+  return max_u64(iterations,
+                 send_columns(plan, keep, columns, steps, out, numbers, passed, faults));
 }
 
 /// Sends the words of a batch; adds its rows, gives the iterations.
 inline uint64_t send_batch(const columns_plan& plan, const batch_token& batch,
                            const value_token columns[BATCH_WORDS][LANES],
                            const step_values steps[BATCH_WORDS], top_chain& chain,
-                           row_stream& rows_out, number_stream numbers[SLOTS], uint64_t& rows,
-                           project_faults& faults) {
+                           row_stream& rows_out, number_stream numbers[SLOTS],
+                           number_stream passed[SIDES], uint64_t& rows, project_faults& faults) {
 #pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
   uint64_t iterations = 0;
 SEND_WORDS:
@@ -228,7 +231,7 @@ SEND_WORDS:
     rows += count_bits(batch.rows[word]);
     if (faults.overflowed || faults.outside) continue;
     iterations += pass_on_word(plan, batch.rows[word], columns[word], steps[word], chain, rows_out,
-                               numbers, faults);
+                               numbers, passed, faults);
   }
   return iterations;
 }
@@ -239,7 +242,7 @@ SEND_WORDS:
 inline void send_kept(const columns_plan& plan, passed_blocks& blocks, batch_stream& batches,
                       step_blocks& results, report_stream& filtered, report_stream& gathered,
                       report_stream& evaluated, row_stream& rows_out, number_stream numbers[SLOTS],
-                      report_stream& reports_out) {
+                      number_stream passed[SIDES], report_stream& reports_out) {
   uint64_t rows = 0;
   uint64_t iterations = 0;
   project_faults faults = {false, false};
@@ -251,8 +254,8 @@ BATCHES:
     if (batch.last) break;
     hls::read_lock<column_block> column_lock(blocks);
     hls::read_lock<step_block> step_lock(results);
-    iterations +=
-        send_batch(plan, batch, column_lock, step_lock, chain, rows_out, numbers, rows, faults);
+    iterations += send_batch(plan, batch, column_lock, step_lock, chain, rows_out, numbers, passed,
+                             rows, faults);
   }
   row_token end = row_token();
   end.last = true;

@@ -103,12 +103,23 @@ inline void iterations_of_output(tally& all) {
   model.row_columns = {
       {column_at(0), WIDTH_W64}, {column_at(0), WIDTH_W64}, {column_at(0), WIDTH_W64}};
   check_iterations(all, "three columns", model, project_iterations, 16 * 2);
-  check_iterations(all, "three columns passed on", model, aggregate_iterations, 16);
-  // Rows, the block's header, and of each column two words of validity and the numbers.
-  check_iterations(all, "three columns written", model, write_iterations, 128 + 2 + 3 * (2 + 128));
+  check_iterations(all, "three columns passed on", model, aggregate_iterations, 16 * 2);
+  // Two columns of a word, the bytes of each column, the block's header, and of each column its
+  // validity and four numbers at once.
+  check_iterations(all, "three columns written", model, write_iterations,
+                   16 * 2 + 3 + 1 + 3 * (1 + 32));
+  // Two numbers of 128 bits at once.
   model.row_columns = {{column_at(0), WIDTH_W128}, {column_at(0), WIDTH_W64}};
   check_iterations(all, "a column of 16 bytes written", model, write_iterations,
-                   128 + 2 + (2 + 256) + (2 + 128));
+                   16 + 2 + 1 + (1 + 64) + (1 + 32));
+  // Eight of at most 32 bits.
+  model.literals = {7};
+  model.projection = {make_step(OP_LESS, column_at(0), literal_at(0))};
+  model.row_columns = {{column_at(0), WIDTH_W32}, {step_at(0), WIDTH_BOOL}};
+  check_iterations(all, "narrow columns written", model, write_iterations,
+                   16 + 2 + 1 + 2 * (1 + 16));
+  model.projection.clear();
+  model.row_columns = {{column_at(0), WIDTH_W128}, {column_at(0), WIDTH_W64}};
   model.top.count = 3;
   model.top.operand = column_at(0);
   // The first three rows are the least: no other comes before one of them.
@@ -119,6 +130,61 @@ inline void iterations_of_output(tally& all) {
                    128 + 0 + 1 + 126 * 2);
 }
 
+/// However few rows of a word are kept, it is put once; rows that a block has no room for are put
+/// once more.
+inline void iterations_of_blocks(tally& all) {
+  scan_model model = make_iteration_model();
+  model.states = false;
+  model.slots.clear();
+  model.row_columns = {{column_at(0), WIDTH_W32}, {column_at(0), WIDTH_W32}};
+  model.literals = {1};
+  model.predicate = {make_step(OP_LESS, column_at(0), literal_at(0))};
+  for (uint64_t row = 0; row < ITERATION_ROWS; row++) {
+    model.columns[0].cells[row].number = static_cast<int64_t>(row % 8);
+  }
+  check_iterations(all, "a row of each word written", model, write_iterations,
+                   16 + 2 + 1 + 2 * (1 + 2));
+  // Seven rows of the first word, so that seven of word 128 go into the second block.
+  model = make_iteration_model(2000);
+  model.states = false;
+  model.slots.clear();
+  model.row_columns = {{column_at(0), WIDTH_W64}};
+  model.literals = {0};
+  model.predicate = {make_step(OP_GREATER, column_at(0), literal_at(0))};
+  check_iterations(all, "a word in two blocks", model, write_iterations,
+                   (250 + 1) + 2 * (1 + 1) + 2 * 4 + (1024 / 4 + 244));
+  // What the second block has of that word is not packed in the first one.
+  model.compact = true;
+  for (uint64_t row = 0; row < 2000; row++) {
+    model.columns[0].cells[row].number =
+        row == 1030 ? static_cast<int64_t>(1) << 40 : static_cast<int64_t>(row % 128);
+  }
+  model.columns[0].cells[1].number = 0;
+  model.literals = {-1};
+  check_iterations(all, "two compact blocks", model, write_iterations,
+                   250 + 2 * (1 + 1 + 1) + 1024 / 8 + 244);
+  model.columns[0].cells[0].number = -1;
+  check_iterations(all, "a word in two compact blocks", model, write_iterations,
+                   (250 + 1) + 2 * (1 + 1 + 1) + 1024 / 8 + 244);
+  check_iterations(all, "bytes of two compact blocks", model, payload_bytes,
+                   2 * (16 + 16) + 1024 * 7 / 8 + (975 * 41 + 63) / 64 * 8);
+  model.compact = false;
+  model.rows = 1024;
+  model.columns[0].cells.resize(1024);
+  model.predicate.clear();
+  check_iterations(all, "a whole block", model, write_iterations, 128 + 1 + 1 + 4 + 1024 / 4);
+  // Of a string its end, and an iteration to be walked over; of a piece one to be asked for, and
+  // one for each half of a line.
+  const std::string line(64, 'x');
+  for (uint64_t row = 0; row < 1024; row++) {
+    model.columns[0].cells[row].text = row == 0 ? line + line.substr(0, 33) : row < 4 ? "abc" : "";
+  }
+  model.columns[0].physical_type = PHYSICAL_BYTE_ARRAY;
+  model.row_columns = {{column_at(0), WIDTH_BYTES}};
+  check_iterations(all, "strings written", model, write_iterations,
+                   128 + 1 + 1 + 4 + 128 + 1024 + (3 + 2) + (2 + 2 + 3) + 1);
+}
+
 /// Two kept rows per iteration. Beside them: a group to clear and to show (1, and 1 a column), and
 /// for a word whose groups are not at hand two for each of its rows, and 3.
 inline void iterations_of_groups(tally& all) {
@@ -126,7 +192,7 @@ inline void iterations_of_groups(tally& all) {
   model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
   model.literals = {2};
   check_iterations(all, "one group", model, aggregate_iterations, 16 * 4 + 1 + (16 + 3) + 2);
-  check_iterations(all, "one group shown", model, write_iterations, 8 + 2 + 1 + 2);
+  check_iterations(all, "one group shown", model, write_iterations, 1 + 1 + 1 + (1 + 1));
   // Of each word the first two rows: of 64 rows 8, a pair each.
   for (cell& value : model.columns[0].cells) value.number %= 8;
   model.predicate = {make_step(OP_LESS, column_at(0), literal_at(0))};
@@ -295,44 +361,45 @@ inline void iterations_of_keys(tally& all) {
   check_iterations(all, "a key filter beside a division", model, filter_iterations, 16 * 64 + 8);
 }
 
-/// Of compact blocks: rows put into them, the block's header, and of each column its record, and
-/// what is packed: two narrow numbers per iteration.
+/// Of compact blocks: words put into them, the shape of each column, the block's header, and of
+/// each column its record, and what is packed: eight narrow numbers per iteration.
 inline void iterations_of_compact_blocks(tally& all) {
   scan_model model = make_iteration_model();
   model.states = false;
   model.compact = true;
   model.row_columns = {{column_at(0), WIDTH_W64}, {column_at(0), WIDTH_W128}};
-  check_iterations(all, "compact columns", model, write_iterations, 128 + 2 + 2 * (2 + 64));
+  check_iterations(all, "compact columns", model, write_iterations, 16 + 2 + 1 + 2 * (1 + 16));
   // 7 bits a row.
   check_iterations(all, "compact columns' bytes", model, payload_bytes, 16 + 2 * (16 + 112));
   model.columns[0].cells[5].number = static_cast<int64_t>(1) << 40;
-  check_iterations(all, "a wide compact column", model, write_iterations, 128 + 2 + 2 * (2 + 128));
+  check_iterations(all, "a wide compact column", model, write_iterations,
+                   16 + 2 + 1 + 2 * (1 + 32));
   check_iterations(all, "a wide compact column's bytes", model, payload_bytes,
                    16 + 2 * (16 + 128 * 41 / 8));
   for (cell& value : model.columns[0].cells) value.number = -7;
-  check_iterations(all, "an equal column", model, write_iterations, 128 + 2 + 2 * 2);
+  check_iterations(all, "an equal column", model, write_iterations, 16 + 2 + 1 + 2 * 1);
   check_iterations(all, "an equal column's bytes", model, payload_bytes, 16 + 2 * 16);
   // Validity has 2 words, and a row is null.
   model.columns[0].nullable = true;
   model.columns[0].cells[3].null = true;
   check_iterations(all, "an equal column with a null", model, write_iterations,
-                   128 + 2 + 2 * (2 + 2));
+                   16 + 2 + 1 + 2 * (1 + 1));
   model.columns[0] = make_iteration_column(ITERATION_ROWS, 1, layout::dictionary);
   model.columns[0].physical_type = PHYSICAL_BYTE_ARRAY;
   for (uint64_t row = 0; row < ITERATION_ROWS; row++) {
     model.columns[0].cells[row].text = row % 2 == 0 ? "AIR" : "MAIL";
   }
   model.row_columns = {{column_at(0), WIDTH_BYTES}};
-  // A table to clear, a row per iteration to number strings, two lengths, and 8 words of each new
-  // string.
+  // A table to clear, a row per iteration to number strings, two lengths and their end, and of each
+  // new string one to walk over it, to ask for it, and to write it, and the end.
   check_iterations(all, "coded strings", model, write_iterations,
-                   1024 + 128 + 2 + (2 + 128 + 64 + 2 + 2 * 8));
+                   1024 + 16 + 1 + 1 + (1 + 128 + 16 + 3 + 2 * 3 + 1));
   // A bit a row, two lengths of 3 bits, and 7 bytes.
   check_iterations(all, "coded strings' bytes", model, payload_bytes, 16 + 16 + 16 + 8 + 8);
   // Plain pages have no codes: differences of a bit from 3 bytes, and the strings.
   model.columns[0].style.values = layout::plain;
   check_iterations(all, "strings without codes", model, write_iterations,
-                   1024 + 128 + 2 + (2 + 64 + 128 * 8));
+                   1024 + 16 + 1 + 1 + (1 + 16 + 128 * 3 + 1));
   check_iterations(all, "strings without codes' bytes", model, payload_bytes,
                    16 + 16 + 16 + 64 * 7);
 }
@@ -342,6 +409,7 @@ inline void iterations(tally& all) {
   iterations_of_keys(all);
   iterations_of_programs(all);
   iterations_of_output(all);
+  iterations_of_blocks(all);
   iterations_of_groups(all);
   iterations_of_pages(all);
   iterations_of_headers(all);

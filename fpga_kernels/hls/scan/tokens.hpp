@@ -27,6 +27,9 @@ static_assert(LANES >= 1 && LANES <= static_cast<int>(COLUMNS_MAX), "lanes are c
 static constexpr int LOADERS = 2;
 static constexpr int ROWS = ROWS_PER_WORD;
 static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
+/// Columns of a word that are passed on to be written per iteration, each through a stream of its
+/// own: the even ones through the first.
+static constexpr uint32_t SIDES = 2;
 
 /// A beat of a column chunk. `first` is the first byte of it that belongs to the chunk.
 struct line_token {
@@ -129,7 +132,7 @@ enum key_mark : uint8_t { KEY_WORD = 0, KEY_BATCH_ENDS = 1, KEYS_END = 2 };
 ///
 /// Behind it a column sends a token of its numbers, unless it only counts: values of rows, operands
 /// of an aggregate slot, codes of a key. A group is a word of one row, whose numbers have 128 bits:
-/// the second row has the higher 64.
+/// the second row has the higher 64, and the third says whether the number is not null.
 struct row_token {
   hls::vector<uint8_t, SLOTS> valid;
   hls::vector<uint8_t, SLOTS> use;

@@ -6,8 +6,9 @@
 // of bits, and parts are ahead of lines by no more than there is room for. At the end of a run all
 // columns end, a cycle each, and what is on its way arrives.
 //
-// The HLS stage `write_result` is built otherwise: it puts a row an iteration into a block, and
-// then writes a number an iteration. So its iterations are no measure of the module.
+// The HLS stage `write_result` is built otherwise: it puts eight rows of two columns an iteration
+// into a block, and then writes eight narrow numbers of the block, or four, or two, an iteration.
+// So its iterations are no measure of the module.
 //
 // The bench of the module compares this with Verilator (docs/rtl.md).
 #pragma once

@@ -323,7 +323,8 @@ stage_answer run_stage(const job& what, const table& from, uint64_t places) {
   stage_answer given;
   nearscan::key_stream keys[nearscan::LANES];
   nearscan::row_stream rows_in, rows_out;
-  nearscan::number_stream numbers_in[nearscan::SLOTS], numbers_out[nearscan::SLOTS];
+  nearscan::number_stream numbers_in[nearscan::SLOTS], passed[nearscan::SIDES];
+  nearscan::number_stream numbers_out[nearscan::SIDES];
   nearscan::report_stream reports_in, reports_out;
   nearscan::scratch_stream requests;
   nearscan::string_stream answers;
@@ -346,10 +347,10 @@ stage_answer run_stage(const job& what, const table& from, uint64_t places) {
       if (row.last) break;
       stage_row made;
       for (uint32_t column = 0; column < 1 + SLOTS; column++) {
-        const nearscan::number_token number = numbers_out[column].read();
+        const nearscan::number_token number = numbers_out[column % nearscan::SIDES].read();
         made.value[column] = nearscan::make_i128(static_cast<uint64_t>(number.row[0]),
                                                  static_cast<uint64_t>(number.row[1]));
-        made.valid[column] = (row.valid[column] & 1) != 0;
+        made.valid[column] = number.row[2] != 0;
       }
       given.groups.push_back(made);
     }
@@ -359,8 +360,8 @@ stage_answer run_stage(const job& what, const table& from, uint64_t places) {
   };
   NS_REGION(flow);
   NS_STAGE(flow, send());
-  NS_STAGE(flow, nearscan::aggregate(plan, keys, rows_in, numbers_in, reports_in, requests, answers,
-                                     rows_out, numbers_out, reports_out));
+  NS_STAGE(flow, nearscan::aggregate(plan, keys, rows_in, numbers_in, passed, reports_in, requests,
+                                     answers, rows_out, numbers_out, reports_out));
   NS_STAGE(flow, take());
   NS_RUN(flow);
   return given;

@@ -217,9 +217,11 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   plan.bytes_max = 1 << 24;
   plan.rows_max = ~0ull;
   nearscan::row_stream rows;
-  nearscan::number_stream numbers[nearscan::SLOTS];
+  nearscan::number_stream numbers[nearscan::SIDES];
   nearscan::report_stream reports;
   nearscan::scratch_stream requests;
+  nearscan::part_stream parts;
+  nearscan::record_stream record;
   nearscan::result_lines out;
   nearscan::string_stream strings;
   nearscan::memory_report_stream read, written, slots, stored;
@@ -237,7 +239,7 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
         for (int at = 0; at < ROWS_OF_WORD; at++) {
           number.row[at] = static_cast<int64_t>(word.low[at]);
         }
-        numbers[word.column].write(number);
+        numbers[static_cast<uint32_t>(word.column) % nearscan::SIDES].write(number);
       }
     }
     nearscan::row_token end = nearscan::row_token();
@@ -263,7 +265,8 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   NS_REGION(flow);
   NS_STAGE(flow, send());
   NS_STAGE(flow, nearscan::write_result(plan, rows, numbers, reports, requests, strings, read,
-                                        written, slots, stored, out));
+                                        written, slots, stored, parts, record));
+  NS_STAGE(flow, nearscan::pack_parts(parts, record, out));
   NS_STAGE(flow, take());
   NS_RUN(flow);
   return memory;
