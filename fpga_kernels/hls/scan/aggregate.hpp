@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds rows into aggregate states by group; in rows mode passes everything on.
 //
-// Iterations: two columns of a word of rows mode take one. See fold.hpp for a word of states. The
-// groups are cleared one per iteration, and shown one column per iteration.
+// Iterations: two columns of a word of rows mode take one, and two rows of states take one, in a
+// flat loop over all words: see fold.hpp. It ends where a group has to be brought to hand, or slots
+// go row by row, and begins again behind that. The groups are cleared one per iteration, and shown
+// one column per iteration.
 //
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
 // no hashing, no collisions, and a table whose size is known before the first row. The keys'
@@ -39,7 +41,7 @@ inline bool read_shape(const aggregate_plan& plan, key_stream keys[LANES], group
 KEYS:
   for (uint32_t key = 0; key < KEYS_MAX; key++) {
     if (key >= plan.key_count) continue;
-    const output_plan& column = plan.columns[key];
+    const output_plan& column = plan.keys[key];
     const uint32_t entries =
         column.is_range ? column.count : read_key(keys[column.lane], shape.value[key]);
     shape.size[key] = entries + 1;
@@ -53,7 +55,7 @@ KEYS:
 /// The value of key `index` that `code` stands for, which is not 0.
 inline int64_t key_value(const aggregate_plan& plan, const group_shape& shape, uint32_t index,
                          uint32_t code) {
-  const output_plan& column = plan.columns[index];
+  const output_plan& column = plan.keys[index];
   return column.is_range ? column.first + static_cast<int64_t>(code - 1)
                          : shape.value[index][code - 1];
 }
@@ -75,7 +77,7 @@ inline group_number show_column(const aggregate_plan& plan, const group_shape& s
     return shown;
   }
   const uint32_t slot = index - plan.key_count;
-  const output_plan& column = plan.columns[index];
+  const output_plan& column = plan.slots[slot];
   shown.valid = column.counts || states.has(slot);
   if (column.counts) {
     shown.value = static_cast<i128>(states.rows) - states.state[slot];
@@ -109,7 +111,9 @@ GROUPS:
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
       const group_number shown = show_column(plan, shape, states, index, group);
-      const bool fits = fits_width(shown.value, plan.columns[index].width);
+      const uint8_t width = index < plan.key_count ? static_cast<uint8_t>(WIDTH_W64)
+                                                   : plan.slots[index - plan.key_count].width;
+      const bool fits = fits_width(shown.value, width);
       overflowed = overflowed || (shown.valid && !fits);
       number_token number = number_token();
       number.row[0] = static_cast<int64_t>(shown.value);
@@ -121,6 +125,19 @@ GROUPS:
   return overflowed;
 }
 
+/// The bits of a place in a key, or of the groups between two of them: products are of so many.
+static constexpr uint32_t GROUP_PLACE_MASK = 2 * GROUPS_MAX - 1;
+
+/// A word that is folded.
+struct open_word {
+  uint8_t keep;
+  /// Pairs of its rows that are still to come, a bit each.
+  uint8_t pairs;
+  group_numbers group_of;
+  group_places place_of;
+  word_slots slots;
+};
+
 /// The group of each row.
 inline void read_groups(const aggregate_plan& plan, const group_shape& shape,
                         number_stream numbers_in[SLOTS], group_numbers& group_of) {
@@ -130,82 +147,123 @@ GROUP_INIT:
     group_of[row] = 0;
   }
 GROUP_KEYS:
-  for (uint32_t key = 0; key < plan.key_count; key++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
-    const number_token places = numbers_in[key].read();
+  for (uint32_t stream = FIRST_KEY_STREAM; stream < static_cast<uint32_t>(SLOTS); stream++) {
+#pragma HLS UNROLL
+    const uint32_t key = stream - FIRST_KEY_STREAM;
+    if (key >= plan.key_count) break;
+    const number_token places = numbers_in[stream].read();
   GROUP_NUMBERS:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      group_of[row] += static_cast<uint32_t>(places.row[row]) * shape.stride[key];
+      const uint32_t place = static_cast<uint32_t>(places.row[row]) & GROUP_PLACE_MASK;
+      group_of[row] += place * (shape.stride[key] & GROUP_PLACE_MASK);
     }
   }
 }
 
-/// Reads the numbers of a word and folds it.
-inline void fold_word(const aggregate_plan& plan, const row_token& rows,
-                      number_stream numbers_in[SLOTS], scratch_stream& requests,
-                      string_stream& answers, const group_shape& shape, group_table& groups,
-                      uint32_t in_order, word_slots& slots, fold_work& work) {
-  group_numbers group_of;
-  group_places place_of;
-  read_groups(plan, shape, numbers_in, group_of);
+/// Reads the numbers of a word.
+NS_HOT void read_word(const aggregate_plan& plan, const row_token& rows,
+                      number_stream numbers_in[SLOTS], const group_shape& shape, uint32_t in_order,
+                      open_word& word) {
+  word.keep = rows.keep;
+  word.pairs = pairs_of(rows.keep);
+  read_groups(plan, shape, numbers_in, word.group_of);
+  word_slots& slots = word.slots;
   slots.partial = 0;
-  slots.sum_count = 0;
+  slots.sums = 0;
   slots.others = 0;
 READ_SLOTS:
   for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
 #pragma HLS UNROLL
     const uint32_t index = plan.key_count + slot;
     if (index >= plan.column_count) break;
-    read_slot(plan.columns[index], slot, rows.keep, rows.use[index] & rows.valid[index], in_order,
-              numbers_in[index], slots);
-  }
-  if (!groups.find(group_of, rows.keep, place_of)) {
-    work.iterations += groups.bring(group_of, rows.keep);
-    groups.find(group_of, rows.keep, place_of);
-  }
-  const output_plan* columns = plan.columns + plan.key_count;
-  fold_rows_of_word(columns, in_order, slots, rows.keep, place_of, groups, work);
-  if (in_order != 0) {
-    fold_in_order(columns, in_order, slots, place_of, groups, requests, answers, work);
+    read_slot(plan.slots[slot], slot, rows.keep, rows.use[index] & rows.valid[index], in_order,
+              numbers_in[slot], slots);
   }
 }
 
-/// Reads the numbers of a word once something has failed.
-NS_APART void skip_word(const aggregate_plan& plan, number_stream numbers_in[SLOTS]) {
-SKIP_COLUMNS:
-  for (uint32_t index = 0; index < plan.column_count; index++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    if (!plan.columns[index].counts) numbers_in[index].read();
-  }
-}
+/// What ends a run of iterations that each take two rows.
+enum fold_end : uint8_t {
+  /// The last word has been folded.
+  FOLD_ENDS = 0,
+  /// A group of the word that has arrived is not at hand.
+  FOLD_MISSES = 1,
+  /// The word has slots that go row by row.
+  FOLD_IN_ORDER = 2,
+};
 
-/// Folds all rows; gives the status, and in `own` what was done.
-inline uint32_t fold_rows(const aggregate_plan& plan, row_stream& rows_in,
-                          number_stream numbers_in[SLOTS], scratch_stream& requests,
-                          string_stream& answers, const group_shape& shape, bool fits,
-                          group_table& groups, uint32_t in_order, report& own, fold_work& work) {
-  word_slots slots;
-#pragma HLS ARRAY_PARTITION variable = slots.number complete
-#pragma HLS ARRAY_PARTITION variable = slots.used complete
-#pragma HLS ARRAY_PARTITION variable = slots.addend complete
-#pragma HLS ARRAY_PARTITION variable = slots.sum_slot complete
-WORDS:
+/// Folds words until something takes longer than an iteration for each two rows.
+NS_HOT fold_end fold_run(const aggregate_plan& plan, row_stream& rows_in,
+                         number_stream numbers_in[SLOTS], const group_shape& shape,
+                         uint32_t in_order, group_table& groups, open_word& word, report& own,
+                         fold_work& work) {
+ITERATIONS:
   while (true) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 1073741824
+    if (word.pairs == 0) {
+      const row_token rows = rows_in.read();
+      if (rows.last) return FOLD_ENDS;
+      own.rows_aggregated += count_bits(rows.keep);
+      read_word(plan, rows, numbers_in, shape, in_order, word);
+      if (!groups.find(word.group_of, word.keep, word.place_of)) return FOLD_MISSES;
+    }
+    const uint32_t first = lowest_bit(word.pairs) * ROWS_PER_ITERATION;
+    fold_pair(plan.slots, in_order, word.slots, first, word.keep, word.place_of, groups);
+    work.iterations++;
+    word.pairs = static_cast<uint8_t>(word.pairs & (word.pairs - 1));
+    if (in_order != 0 && word.pairs == 0) return FOLD_IN_ORDER;
+  }
+}
+
+/// Reads all rows, without groups for them.
+NS_APART void skip_rows(const aggregate_plan& plan, row_stream& rows_in,
+                        number_stream numbers_in[SLOTS], report& own) {
+SKIP_WORDS:
+  while (true) {
+#pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     const row_token rows = rows_in.read();
-    if (rows.last) break;
+    if (rows.last) return;
     own.rows_aggregated += count_bits(rows.keep);
-    if (fits) {
-      fold_word(plan, rows, numbers_in, requests, answers, shape, groups, in_order, slots, work);
-    } else {
-      skip_word(plan, numbers_in);
+  SKIP_KEYS:
+    for (uint32_t stream = FIRST_KEY_STREAM; stream < static_cast<uint32_t>(SLOTS); stream++) {
+#pragma HLS UNROLL
+      if (stream - FIRST_KEY_STREAM < plan.key_count) numbers_in[stream].read();
+    }
+  SKIP_SLOTS:
+    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+#pragma HLS UNROLL
+      if (slot < plan.slot_count() && !plan.slots[slot].counts) numbers_in[slot].read();
     }
   }
-  if (fits) groups.settle();
-  return fits ? STATUS_OK : STATUS_GROUP_CARDINALITY;
+}
+
+/// Folds all rows; gives in `own` what was done.
+inline void fold_rows(const aggregate_plan& plan, row_stream& rows_in,
+                      number_stream numbers_in[SLOTS], scratch_stream& requests,
+                      string_stream& answers, const group_shape& shape, group_table& groups,
+                      uint32_t in_order, report& own, fold_work& work) {
+  open_word word;
+#pragma HLS ARRAY_PARTITION variable = word.slots.number complete
+#pragma HLS ARRAY_PARTITION variable = word.slots.used complete
+#pragma HLS ARRAY_PARTITION variable = word.slots.addend complete
+  word.pairs = 0;
+RUNS:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
+    const fold_end end =
+        fold_run(plan, rows_in, numbers_in, shape, in_order, groups, word, own, work);
+    if (end == FOLD_ENDS) break;
+    if (end == FOLD_MISSES) {
+      work.iterations += groups.bring(word.group_of, word.keep);
+      groups.find(word.group_of, word.keep, word.place_of);
+    } else {
+      fold_in_order(plan.slots, in_order, word.slots, word.place_of, groups, requests, answers,
+                    work);
+    }
+  }
+  groups.settle();
 }
 
 /// Passes output columns on; gives the iterations.
@@ -241,6 +299,8 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
                       report_stream& reports_in, scratch_stream& requests, string_stream& answers,
                       row_stream& rows_out, number_stream numbers_out[SIDES],
                       report_stream& reports_out) {
+#pragma HLS ARRAY_PARTITION variable = plan.keys complete
+#pragma HLS ARRAY_PARTITION variable = plan.slots complete
   uint32_t status = STATUS_OK;
   report folded = empty_report();
   fold_work work = {0, 0};
@@ -250,20 +310,26 @@ inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_st
 #pragma HLS BIND_STORAGE variable = groups.memory type = ram_2p impl = bram
 #pragma HLS ARRAY_PARTITION variable = groups.at_hand complete
 #pragma HLS ARRAY_PARTITION variable = groups.group_at complete
+#pragma HLS ARRAY_PARTITION variable = groups.place_of dim = 1 complete
     group_shape shape;
     const bool fits = read_shape(plan, keys, shape);
     uint32_t in_order = 0;
     if (fits) groups.clear(shape.groups);
     if (fits) work.iterations += shape.groups;
   IN_ORDER:
-    for (uint32_t index = plan.key_count; index < plan.column_count; index++) {
+    for (uint32_t slot = 0; slot < plan.slot_count(); slot++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-      const uint32_t goes = goes_in_order(plan.columns[index]) ? 1 : 0;
-      in_order |= goes << (index - plan.key_count);
+      const uint32_t goes = goes_in_order(plan.slots[slot]) ? 1 : 0;
+      in_order |= goes << slot;
     }
-    status = fold_rows(plan, rows_in, numbers_in, requests, answers, shape, fits, groups, in_order,
-                       folded, work);
+    if (fits) {
+      fold_rows(plan, rows_in, numbers_in, requests, answers, shape, groups, in_order, folded,
+                work);
+    } else {
+      skip_rows(plan, rows_in, numbers_in, folded);
+      status = STATUS_GROUP_CARDINALITY;
+    }
     own = reports_in.read();
     if (own.status == STATUS_OK && status == STATUS_OK &&
         emit_groups(plan, shape, groups, rows_out, numbers_out, work)) {

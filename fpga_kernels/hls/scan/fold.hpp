@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds the rows of a word into the states of their groups.
 //
-// An iteration takes two rows, one beside the other, and all slots of both, whatever their groups:
+// An iteration takes two rows, one beside the other, and all slots of both, whatever their groups;
+// the one in which a word arrives takes its first two:
 // see groups.hpp for why none waits for the one before. Where both rows are of one group, the
 // second one adds to what the first one gives. Sums of floats, which depend on the order of the
 // rows, and extremes of byte strings, which ask the memory, go row by row behind that.
@@ -26,11 +27,10 @@ struct word_slots {
   uint8_t used[AGGREGATES_MAX];
   /// Slots that do not use all kept rows, a bit each.
   uint32_t partial;
-  /// The sums: of numbers of 64 bits, of which a unit has too few to leave 128. Rows that they do
-  /// not use bring 0.
+  /// The sums, a bit each: of numbers of 64 bits, of which a unit has too few to leave 128. Rows
+  /// that they do not use bring 0.
+  uint32_t sums;
   number_token addend[AGGREGATES_MAX];
-  uint8_t sum_slot[AGGREGATES_MAX];
-  uint32_t sum_count;
   /// Other slots, a bit each, but for counts of all kept rows.
   uint32_t others;
 };
@@ -65,15 +65,14 @@ inline void read_slot(const output_plan& column, uint32_t slot, uint8_t keep, ui
     slots.others |= bit & ~in_order;
     return;
   }
-  number_token& addend = slots.addend[slots.sum_count];
+  number_token& addend = slots.addend[slot];
   numbers.read(addend);
   if (used != 0xff) leave_out(addend, used);
-  slots.sum_slot[slots.sum_count] = static_cast<uint8_t>(slot);
-  slots.sum_count++;
+  slots.sums |= bit;
 }
 
 /// Folds a row into the states of the slots that are no sums.
-NS_APART void fold_others(const output_plan* columns, const word_slots& slots, int row,
+NS_APART void fold_others(const output_plan* columns, const word_slots& slots, uint32_t row,
                           group_states& states) {
 OTHER_SLOTS:
   for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
@@ -93,7 +92,7 @@ OTHER_SLOTS:
 }
 
 /// Slots that meet a value in a row, a bit each.
-inline uint32_t slots_met(const word_slots& slots, int row) {
+inline uint32_t slots_met(const word_slots& slots, uint32_t row) {
   uint32_t met = 0xffff;
 MET:
   for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
@@ -108,17 +107,17 @@ MET:
 NS_HOT void add_pair(const word_slots& slots, uint32_t first, group_states& one,
                      group_states& other) {
 SUMS:
-  for (uint32_t i = 0; i < AGGREGATES_MAX && i < slots.sum_count; i++) {
+  for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
 #pragma HLS UNROLL
-    const uint32_t slot = slots.sum_slot[i];
-    one.state[slot] += slots.addend[i].row[first];
-    other.state[slot] += slots.addend[i].row[first + 1];
+    if (((slots.sums >> slot) & 1) == 0) continue;
+    one.state[slot] += slots.addend[slot].row[first];
+    other.state[slot] += slots.addend[slot].row[first + 1];
   }
 }
 
 /// Folds a row into its group, but for the sums.
 NS_HOT void fold_row(const output_plan* columns, uint32_t in_order, const word_slots& slots,
-                     int row, group_states& states) {
+                     uint32_t row, group_states& states) {
   if (slots.others != 0) fold_others(columns, slots, row, states);
   const uint32_t met = slots.partial == 0 ? 0xffff : slots_met(slots, row);
   states.seen = static_cast<uint16_t>(states.seen | (met & ~in_order));
@@ -127,22 +126,28 @@ NS_HOT void fold_row(const output_plan* columns, uint32_t in_order, const word_s
 static_assert(UNIT_ROWS_MAX < 1ull << 32, "rows of a group are counted in 32 bits");
 static_assert(UNIT_ROWS_MAX < 1ull << 63, "as many numbers of 64 bits add up to less than 128");
 
-/// Folds the rows `keep` of a word, whose groups are at hand.
-inline void fold_rows_of_word(const output_plan* columns, uint32_t in_order,
-                              const word_slots& slots, uint8_t keep, const group_places& place_of,
-                              group_table& groups, fold_work& work) {
-ITERATIONS:
-  for (uint32_t first = 0; first < static_cast<uint32_t>(ROWS); first += ROWS_PER_ITERATION) {
-#pragma HLS PIPELINE II = 1
-    const uint32_t both = (keep >> first) & ((1u << ROWS_PER_ITERATION) - 1);
-    if (both == 0) continue;
-    work.iterations++;
-    group_states& one = groups.at_hand[place_of[first]];
-    group_states& other = groups.at_hand[place_of[first + 1]];
-    add_pair(slots, first, one, other);
-    if ((both & 1) != 0) fold_row(columns, in_order, slots, first, one);
-    if ((both & 2) != 0) fold_row(columns, in_order, slots, first + 1, other);
+/// Pairs of rows, a bit each, of which one is among `rows`.
+inline uint8_t pairs_of(uint8_t rows) {
+  uint32_t pairs = 0;
+PAIRS:
+  for (uint32_t pair = 0; pair < static_cast<uint32_t>(ROWS) / ROWS_PER_ITERATION; pair++) {
+#pragma HLS UNROLL
+    const uint32_t both = (rows >> (pair * ROWS_PER_ITERATION)) & 3u;
+    pairs |= static_cast<uint32_t>(both != 0) << pair;
   }
+  return static_cast<uint8_t>(pairs);
+}
+
+/// Folds those of two rows that are among `keep`; the groups of both are at hand.
+NS_HOT void fold_pair(const output_plan* columns, uint32_t in_order, const word_slots& slots,
+                      uint32_t first, uint8_t keep, const group_places& place_of,
+                      group_table& groups) {
+  const uint32_t both = keep >> first;
+  group_states& one = groups.at_hand[place_of[first]];
+  group_states& other = groups.at_hand[place_of[first + 1]];
+  add_pair(slots, first, one, other);
+  if ((both & 1) != 0) fold_row(columns, in_order, slots, first, one);
+  if ((both & 2) != 0) fold_row(columns, in_order, slots, first + 1, other);
 }
 
 /// Adds the floats of `rows`, which are places in the total order, to their groups' states, in the

@@ -43,13 +43,24 @@ static constexpr uint32_t EXCHANGE_DEPTH = 3;
 struct group_table {
   static constexpr uint32_t NONE_THERE = 0xffffffffu;
   static constexpr uint8_t IN_MEMORY = 0xff;
+  static constexpr uint32_t PLACE_COPIES = ROWS / 2;
   group_states memory[GROUPS_MAX];
   group_states at_hand[GROUPS_AT_HAND];
-  /// Which group is at a place, and at which place a group is.
+  /// Which group is at a place, and at which place a group is: copies for two rows each, since a
+  /// memory has two ports.
   uint32_t group_at[GROUPS_AT_HAND];
-  uint8_t place_of[GROUPS_MAX];
+  uint8_t place_of[PLACE_COPIES][GROUPS_MAX];
   /// The place that was given last.
   uint32_t latest;
+
+  /// Notes the place of a group.
+  void put_at(uint32_t group, uint8_t place) {
+  COPIES:
+    for (uint32_t copy = 0; copy < PLACE_COPIES; copy++) {
+#pragma HLS UNROLL
+      place_of[copy][group] = place;
+    }
+  }
 
   /// Makes all groups empty.
   void clear(uint32_t group_count) {
@@ -60,7 +71,7 @@ struct group_table {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 1024
       memory[group].seen = 0;
       memory[group].rows = 0;
-      place_of[group] = IN_MEMORY;
+      put_at(group, IN_MEMORY);
     CLEAR_SLOTS:
       for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
 #pragma HLS UNROLL
@@ -83,7 +94,7 @@ struct group_table {
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
       const bool kept = ((keep >> row) & 1) != 0;
-      places[row] = kept ? place_of[group_of[row]] : 0;
+      places[row] = kept ? place_of[row / 2][group_of[row]] : 0;
       missing |= places[row] == IN_MEMORY ? 1 : 0;
     }
     return missing == 0;
@@ -101,11 +112,11 @@ struct group_table {
     }
     if (group_at[place] != NONE_THERE) {
       memory[group_at[place]] = at_hand[place];
-      place_of[group_at[place]] = IN_MEMORY;
+      put_at(group_at[place], IN_MEMORY);
     }
     at_hand[place] = memory[group];
     group_at[place] = group;
-    place_of[group] = static_cast<uint8_t>(place);
+    put_at(group, static_cast<uint8_t>(place));
     latest = place;
     return place;
   }
@@ -116,7 +127,7 @@ struct group_table {
   TAKEN:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      const uint8_t place = place_of[group_of[row]];
+      const uint8_t place = place_of[row / 2][group_of[row]];
       if (((keep >> row) & 1) != 0 && place != IN_MEMORY) taken |= 1u << place;
     }
   MISSING:
@@ -124,7 +135,7 @@ struct group_table {
 // A place is read, and those of two groups are written.
 #pragma HLS PIPELINE II = 2
       if (((keep >> row) & 1) == 0) continue;
-      uint32_t place = place_of[group_of[row]];
+      uint32_t place = place_of[0][group_of[row]];
       if (place == IN_MEMORY) place = exchange(group_of[row], taken);
       taken |= 1u << place;
     }

@@ -90,6 +90,7 @@ KEYS:
     output_plan column = output_plan();
     column.operand = NONE;
     column.filter = NONE;
+    column.stream = static_cast<uint8_t>(FIRST_KEY_STREAM + index);
     column.width = WIDTH_W64;
     column.is_key = true;
     if (ranges.at[index] == 0) {
@@ -154,6 +155,7 @@ SLOTS:
     output_plan column = output_plan();
     column.operand = slot.operand;
     column.filter = slot.filter;
+    column.stream = static_cast<uint8_t>(index);
     column.width = slot.width;
     column.function = slot.function;
     column.counts = counts;
@@ -187,6 +189,7 @@ ROW_COLUMNS:
     output_plan column = output_plan();
     column.operand = record.operand;
     column.filter = NONE;
+    column.stream = static_cast<uint8_t>(index);
     column.width = static_cast<uint8_t>(record.width);
     plan.columns.columns[index] = column;
   }
@@ -285,7 +288,11 @@ COPY_COLUMNS:
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
     const output_plan& column = plan.columns.columns[index];
-    plan.aggregate.columns[index] = column;
+    if (column.is_key) {
+      plan.aggregate.keys[index] = column;
+    } else if (plan.aggregate.states) {
+      plan.aggregate.slots[column.stream] = column;
+    }
     plan.write.width[index] = written_width(column);
   }
   return status;

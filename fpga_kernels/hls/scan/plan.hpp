@@ -301,6 +301,9 @@ struct output_plan {
   uint8_t function;
   /// Lane of a group key by codes.
   uint8_t lane;
+  /// The stream that its numbers take to the aggregates: its own, but of a command with groups
+  /// those of the slots come first, so that a slot has the same one whatever the keys are.
+  uint8_t stream;
   bool is_key;
   /// Of its operand only validity counts.
   bool counts;
@@ -338,8 +341,16 @@ struct aggregate_plan {
   bool states;
   uint32_t key_count;
   uint32_t column_count;
-  output_plan columns[SLOTS];
+  /// Keys and slots of groups.
+  output_plan keys[KEYS_MAX];
+  output_plan slots[AGGREGATES_MAX];
+
+  uint32_t slot_count() const { return column_count - key_count; }
 };
+
+/// The stream of the numbers of the first key; those of the others follow.
+static constexpr uint32_t FIRST_KEY_STREAM = AGGREGATES_MAX;
+static_assert(FIRST_KEY_STREAM + KEYS_MAX == static_cast<uint32_t>(SLOTS), "each has a stream");
 
 /// Output columns of strings that a compact result may send as codes, and no table of them.
 static constexpr uint32_t CODED_COLUMNS_MAX = 8;

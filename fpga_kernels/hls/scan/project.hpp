@@ -187,7 +187,7 @@ COLUMNS:
     sent++;
     // Rows that a top leaves out overflow like any others.
     const number_token number = compute_column(plan, index, keep, columns, steps, rows, faults);
-    if (passes && plan.states) numbers[index].write(number);
+    if (passes && plan.states) numbers[plan.columns[index].stream].write(number);
     if (passes && !plan.states) passed[index % SIDES].write(number);
   }
   return (sent + SENT_COLUMNS - 1) / SENT_COLUMNS;

@@ -293,15 +293,15 @@ nearscan::aggregate_plan plan_of(const job& what, uint64_t places) {
   plan.states = true;
   plan.key_count = 1;
   plan.column_count = 1 + SLOTS;
-  plan.columns[0].is_key = true;
-  plan.columns[0].is_range = true;
-  plan.columns[0].width = nearscan::WIDTH_W64;
-  plan.columns[0].first = 1;
-  plan.columns[0].count = static_cast<uint32_t>(places - 1);
+  plan.keys[0].is_key = true;
+  plan.keys[0].is_range = true;
+  plan.keys[0].width = nearscan::WIDTH_W64;
+  plan.keys[0].first = 1;
+  plan.keys[0].count = static_cast<uint32_t>(places - 1);
   for (int slot = 0; slot < SLOTS; slot++) {
-    plan.columns[1 + slot].function = FUNCTIONS[what.function[slot]];
-    plan.columns[1 + slot].counts = what.function[slot] == COUNT;
-    plan.columns[1 + slot].width = nearscan::WIDTH_W128;
+    plan.slots[slot].function = FUNCTIONS[what.function[slot]];
+    plan.slots[slot].counts = what.function[slot] == COUNT;
+    plan.slots[slot].width = nearscan::WIDTH_W128;
   }
   return plan;
 }
@@ -330,10 +330,13 @@ stage_answer run_stage(const job& what, const table& from, uint64_t places) {
   nearscan::string_stream answers;
   const auto send = [&] {
     for (size_t i = 0; i < from.words.size(); i++) {
+      // A word without kept rows never comes to the stage.
+      if (from.words[i].keep == 0) continue;
       rows_in.write(from.words[i]);
       for (size_t column = 0; column < 1 + SLOTS; column++) {
         const bool counts = column > 0 && what.function[column - 1] == COUNT;
-        if (!counts) numbers_in[column].write(from.numbers[i][column]);
+        const size_t stream = column == 0 ? nearscan::FIRST_KEY_STREAM : column - 1;
+        if (!counts) numbers_in[stream].write(from.numbers[i][column]);
       }
     }
     nearscan::row_token end = nearscan::row_token();
