@@ -34,10 +34,21 @@ struct batch_token {
   bool last;
 };
 
-/// Which rows of each word pass; whether the batch may be passed on.
+/// Which rows of each word of a batch pass, and how many words it has; whether it may be passed on.
+/// What is behind the last batch says nothing else.
 struct verdict_token {
   hls::vector<uint8_t, BATCH_WORDS> rows;
+  uint8_t words;
   bool failed;
+  bool last;
+};
+
+/// A word of a key column: what of it is looked up in key filters.
+struct key_token {
+  number_token value;
+  hls::vector<small_uint<CODE_BITS>, ROWS> code;
+  uint8_t far;
+  uint8_t valid;
 };
 
 /// Blocks: one that is filled and one that is evaluated, and one more for whoever passes it on.
@@ -46,6 +57,8 @@ typedef hls::stream_of_blocks<column_block, 3> passed_blocks;
 typedef hls::stream_of_blocks<step_block, 2> step_blocks;
 typedef hls::stream<batch_token, 2> batch_stream;
 typedef hls::stream<verdict_token, 2> verdict_stream;
+typedef hls::stream<key_token, VALUE_DEPTH> key_word_stream;
+static_assert(VALUE_DEPTH >= static_cast<int>(BATCH_WORDS), "a batch waits for the set before");
 
 /// A batch that ends the stream of them.
 inline batch_token last_batch() {
@@ -55,3 +68,6 @@ inline batch_token last_batch() {
 }
 
 }  // namespace nearscan
+
+// A batch is looked up in one set after the other.
+NS_NEEDED_DEPTH(nearscan::key_token, nearscan::BATCH_WORDS)

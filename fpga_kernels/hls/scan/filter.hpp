@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter: joins the lanes row by row, evaluates the predicate, looks keys up, and passes on
-// what both keep. Four processes, each on a batch of its own.
+// The filter: joins the lanes row by row, evaluates the predicate, looks keys up of the rows that
+// it keeps, and passes on what is kept. Four processes, each on a batch of its own.
 #pragma once
 
 #include "keys.hpp"
@@ -71,8 +71,8 @@ inline uint32_t next_word(const gather_plan& plan, value_stream lanes[LANES],
 inline bool gather_batch(const gather_plan& plan, value_stream lanes[LANES],
                          value_stream looked_up[LANES], value_token evaluated[BATCH_WORDS][LANES],
                          value_token passed[BATCH_WORDS][LANES],
-                         value_stream key_words[KEY_FILTERS_MAX], key_mark_stream& key_marks,
-                         batch_token& batch, gather_progress& progress) {
+                         key_word_stream key_words[KEY_FILTERS_MAX], batch_token& batch,
+                         gather_progress& progress) {
 #pragma HLS ARRAY_PARTITION variable = evaluated dim = 2 complete
 #pragma HLS ARRAY_PARTITION variable = passed dim = 2 complete
   value_token columns[LANES];
@@ -92,12 +92,12 @@ GATHER:
       evaluated[batch.words][lane] = columns[lane];
       passed[batch.words][lane] = columns[lane];
     }
-    if (plan.key_count != 0) key_marks.write(KEY_WORD);
   TO_KEYS:
     for (uint32_t index = 0; index < KEY_FILTERS_MAX; index++) {
 #pragma HLS UNROLL
       if (index >= plan.key_count) break;
-      key_words[index].write(columns[plan.key_column[index]]);
+      const value_token& column = columns[plan.key_column[index]];
+      key_words[index].write(key_token{column.value, column.code, column.far, column.valid});
     }
     progress.rows += count;
     batch.rows[batch.words] = row_mask(count);
@@ -113,8 +113,8 @@ GATHER:
 /// on.
 inline void gather_words(const gather_plan& plan, value_stream lanes[LANES],
                          value_stream looked_up[LANES], evaluated_blocks& to_evaluate,
-                         batch_stream& evaluated_batches, value_stream key_words[KEY_FILTERS_MAX],
-                         key_mark_stream& key_marks, passed_blocks& to_pass,
+                         batch_stream& evaluated_batches,
+                         key_word_stream key_words[KEY_FILTERS_MAX], passed_blocks& to_pass,
                          batch_stream& passed_batches, report_stream& reports) {
   gather_progress progress;
   bool more = true;
@@ -125,16 +125,13 @@ BATCHES:
     {
       hls::write_lock<column_block> evaluated(to_evaluate);
       hls::write_lock<column_block> passed(to_pass);
-      more = gather_batch(plan, lanes, looked_up, evaluated, passed, key_words, key_marks, batch,
-                          progress);
+      more = gather_batch(plan, lanes, looked_up, evaluated, passed, key_words, batch, progress);
     }
     evaluated_batches.write(batch);
     passed_batches.write(batch);
-    if (plan.key_count != 0) key_marks.write(KEY_BATCH_ENDS);
   }
   evaluated_batches.write(last_batch());
   passed_batches.write(last_batch());
-  if (plan.key_count != 0) key_marks.write(KEYS_END);
   report own = empty_report();
   if (progress.too_long) fail(own, STATUS_STEPS_EXCEEDED);
   own.rows_in = progress.rows;
@@ -164,7 +161,9 @@ BATCHES:
         evaluate_program<FILTER_WORDS>(plan, columns, batch, unit, steps, iterations);
     overflowed = overflowed || beyond;
     verdict_token verdict;
+    verdict.words = batch.words;
     verdict.failed = overflowed;
+    verdict.last = false;
   VERDICTS:
     for (uint32_t word = 0; word < BATCH_WORDS; word++) {
 #pragma HLS UNROLL
@@ -176,6 +175,9 @@ BATCHES:
     }
     verdicts.write(verdict);
   }
+  verdict_token end = verdict_token();
+  end.last = true;
+  verdicts.write(end);
   if (has_slow_steps) unit.end();
   report own = empty_report();
   if (overflowed) fail(own, STATUS_OVERFLOW);
@@ -199,27 +201,25 @@ REPORTS:
   fail(own, steps.status);
   fail(own, words.status);
   own.rows_in = words.rows_in;
+  const report keys = looked_up.read();
   own.filter_iterations = max_u64(words.filter_iterations, steps.filter_iterations);
-  if (plan.has_keys) {
-    const report keys = looked_up.read();
-    own.filter_iterations = max_u64(own.filter_iterations, keys.filter_iterations);
-    own.loader_iterations = max_u64(own.loader_iterations, keys.loader_iterations);
-  }
+  own.filter_iterations = max_u64(own.filter_iterations, keys.filter_iterations);
+  own.loader_iterations = max_u64(own.loader_iterations, keys.loader_iterations);
   return own;
 }
 
 /// Passes on what is kept of a batch; gives the rows.
 inline uint64_t pass_on_words(const keep_plan& plan, const batch_token& batch,
                               const value_token columns[BATCH_WORDS][LANES],
-                              const verdict_token& passed, const verdict_token& found,
-                              value_stream forwarded[LANES], keep_stream& kept) {
+                              const verdict_token& passed, value_stream forwarded[LANES],
+                              keep_stream& kept) {
 #pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
   uint64_t rows_kept = 0;
 PASS_ON:
   for (uint32_t word = 0; word < batch.words; word++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    const uint8_t keep = passed.rows[word] & found.rows[word] & batch.rows[word];
+    const uint8_t keep = passed.rows[word] & batch.rows[word];
     if (keep == 0) continue;
     rows_kept += count_bits(keep);
     kept.write(keep_token{keep, false});
@@ -240,18 +240,11 @@ PASS_ON:
 /// Process: batches in, and which rows pass; words with kept rows of the forwarded lanes out, and
 /// which rows are kept.
 inline void pass_on_kept(const keep_plan& plan, passed_blocks& blocks, batch_stream& batches,
-                         verdict_stream& verdicts, verdict_stream& found,
-                         report_stream lane_reports[LANES], report_stream& gathered,
-                         report_stream& evaluated, report_stream& looked_up,
-                         value_stream forwarded[LANES], keep_stream& kept,
+                         verdict_stream& verdicts, report_stream lane_reports[LANES],
+                         report_stream& gathered, report_stream& evaluated,
+                         report_stream& looked_up, value_stream forwarded[LANES], keep_stream& kept,
                          report_stream& reports_out) {
   uint64_t rows_kept = 0;
-  verdict_token all_found;
-ALL_FOUND:
-  for (uint32_t word = 0; word < BATCH_WORDS; word++) {
-#pragma HLS UNROLL
-    all_found.rows[word] = 0xff;
-  }
 BATCHES:
   while (true) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
@@ -259,9 +252,8 @@ BATCHES:
     if (batch.last) break;
     hls::read_lock<column_block> columns(blocks);
     const verdict_token passed = verdicts.read();
-    const verdict_token in_keys = plan.has_keys ? found.read() : all_found;
     if (passed.failed) continue;
-    rows_kept += pass_on_words(plan, batch, columns, passed, in_keys, forwarded, kept);
+    rows_kept += pass_on_words(plan, batch, columns, passed, forwarded, kept);
   }
   keep_token end = keep_token();
   end.last = true;

@@ -6,6 +6,10 @@
 // looked up per iteration, and none waits for the one before. They are loaded once a command: a
 // word per iteration.
 //
+// Only rows are looked up that are kept until then: by the predicate, and by the sets before. So a
+// batch goes through one set after the other, each word of it in as many iterations as its kept
+// rows take.
+//
 // Where a loader has the dictionary of a key column, and all pages of the column have indexes, its
 // entries are looked up while they are loaded, and of a row only the verdict on its entry: see
 // entry_keys.hpp. Sets of such columns have a memory of their own.
@@ -82,20 +86,6 @@ inline bool is_in_set(const key_set_plan& set, const key_memory& memory, int64_t
   return set.is_bitmap ? is_in_bitmap(set, memory, number) : is_in_bloom(set, memory, number);
 }
 
-/// Which of eight rows a set passes. NULL passes.
-inline uint8_t rows_of_keys(const key_set_plan& set, const key_memory& memory,
-                            const value_token& column) {
-  uint32_t passed = 0;
-KEY_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS UNROLL factor = 2
-    const bool found = is_in_set(set, memory, column.value.row[row]);
-    passed |= static_cast<uint32_t>(found) << row;
-  }
-  return static_cast<uint8_t>(passed | (~column.valid & 0xffu));
-}
-
 /// The index of an entry that is not on chip.
 inline uint32_t far_index(const key_set_plan& set, int64_t reference) {
   const uint64_t place = referenced(reference);
@@ -103,91 +93,136 @@ inline uint32_t far_index(const key_set_plan& set, int64_t reference) {
                                                     : place - set.slot_first);
 }
 
-/// Which of eight rows have entries that a set passes. NULL passes.
-inline uint8_t rows_of_entries(const key_set_plan& set, const entry_verdicts& verdicts,
-                               const value_token& column) {
-  uint32_t passed = 0;
-ENTRY_ROWS:
-  for (int row = 0; row < ROWS; row++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS UNROLL factor = 2
-    const bool is_far = ((column.far >> row) & 1) != 0;
-    const uint32_t index =
-        is_far ? far_index(set, column.value.row[row]) : entry_of(column.code[row]);
-    const uint32_t place = (set.verdict_first + index) % ENTRY_VERDICTS_MAX;
-    passed |= static_cast<uint32_t>((verdicts[place / 64] >> (place % 64)) & 1) << row;
-  }
-  return static_cast<uint8_t>(passed | (~column.valid & 0xffu));
+/// The verdict on the entry of a row.
+inline bool is_entry_in_set(const key_set_plan& set, const entry_verdicts& verdicts,
+                            const key_token& column, uint32_t row) {
+  const bool is_far = ((column.far >> row) & 1) != 0;
+  const uint32_t index =
+      is_far ? far_index(set, column.value.row[row]) : entry_of(column.code[row]);
+  const uint32_t place = (set.verdict_first + index) % ENTRY_VERDICTS_MAX;
+  return ((verdicts[place / 64] >> (place % 64)) & 1) != 0;
 }
 
 /// What stands for the bits where no row is looked up in any.
 struct no_key_memory {};
 
-inline uint8_t rows_of_keys(const key_set_plan& /*set*/, const no_key_memory& /*memory*/,
-                            const value_token& /*column*/) {
-  return 0xff;
+inline bool is_in_set(const key_set_plan& /*set*/, const no_key_memory& /*memory*/,
+                      int64_t /*number*/) {
+  return true;
 }
 
-/// Looks a word of each key column up: which rows all sets pass. Of sets with one verdict, the word
-/// of the first is looked up, and those of the others are dropped.
+/// The bit of the lowest of some rows if the set drops it. Of no rows none is dropped.
 template <typename Memory>
-inline uint8_t look_word_up(const key_plan& plan, const Memory& memory,
-                            const entry_verdicts& verdicts, value_stream words[KEY_FILTERS_MAX],
-                            uint64_t& iterations) {
-  uint8_t rows = 0xff;
-SETS:
-  for (uint32_t index = 0; index < plan.count; index++) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
-    value_token column;
-    words[index].read(column);
-    const key_set_plan& set = plan.sets[index];
-    iterations += set.shares_verdict ? 1 : ROWS / KEY_ROWS_AT_ONCE;
-    if (set.shares_verdict) continue;
-    const uint8_t passed =
-        set.by_entry ? rows_of_entries(set, verdicts, column) : rows_of_keys(set, memory, column);
-    rows = static_cast<uint8_t>(rows & passed);
+inline uint32_t dropped_of_lowest(const key_set_plan& set, const Memory& memory,
+                                  const entry_verdicts& verdicts, const key_token& column,
+                                  uint32_t rows) {
+  if (rows == 0) return 0;
+  const uint32_t row = lowest_bit(rows);
+  const bool found = set.by_entry ? is_entry_in_set(set, verdicts, column, row)
+                                  : is_in_set(set, memory, column.value.row[row]);
+  return found ? 0 : 1u << row;
+}
+
+/// The word of a key column that is looked up: its rows that are kept so far, and those of them
+/// that are left to be looked up.
+struct open_key_word {
+  key_token column;
+  uint32_t kept;
+  uint32_t left;
+
+  /// Takes the next word. NULL passes; and of sets with one verdict the first has looked it up.
+  void take(const key_set_plan& set, key_word_stream& words, uint8_t rows) {
+    words.read(column);
+    kept = rows;
+    left = set.shares_verdict ? 0u : static_cast<uint32_t>(column.valid & rows);
   }
-  return rows;
-}
+};
 
-/// Looks up the words of all batches.
+/// Looks the words of a batch up in a set: two rows per iteration, of those that are kept so far;
+/// a word without any takes an iteration. Gives the iterations.
+///
+/// Which rows are kept is read out of `before` and written into `after`, so that no word waits for
+/// the verdict on one before it.
 template <typename Memory>
-inline void look_words_up(const key_plan& plan, const Memory& memory,
-                          const entry_verdicts& verdicts, key_mark_stream& marks,
-                          value_stream words[KEY_FILTERS_MAX], verdict_stream& found, report& own) {
-  verdict_token passed;
-  passed.failed = false;
+inline uint64_t look_set_up(const key_set_plan& set, const Memory& memory,
+                            const entry_verdicts& verdicts, key_word_stream& words,
+                            const verdict_token& before, verdict_token& after) {
+  uint64_t iterations = 0;
+  if (before.words == 0) return iterations;
   uint32_t word = 0;
-MARKS:
-  while (true) {
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
-    const key_mark mark = marks.read();
-    if (mark == KEYS_END) break;
-    if (mark == KEY_WORD) {
-      passed.rows[word] = look_word_up(plan, memory, verdicts, words, own.filter_iterations);
+  open_key_word open;
+  open.take(set, words, before.rows[0]);
+KEY_ROWS:
+  while (word < before.words) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 64
+    const uint32_t rest = open.left & (open.left - 1);
+    open.kept &= ~(dropped_of_lowest(set, memory, verdicts, open.column, open.left) |
+                   dropped_of_lowest(set, memory, verdicts, open.column, rest));
+    open.left = rest & (rest - 1);
+    iterations++;
+    if (open.left == 0) {
+      after.rows[word] = static_cast<uint8_t>(open.kept);
       word++;
-    } else {
-      found.write(passed);
-      word = 0;
+      if (word < before.words) open.take(set, words, before.rows[word]);
     }
   }
+  return iterations;
 }
 
-/// Process: words of the key columns in, out which rows of a batch all sets pass.
+/// Looks all batches up, each in one set after the other.
+template <typename Memory>
+inline void look_batches_up(const key_plan& plan, const Memory& memory,
+                            const entry_verdicts& verdicts, verdict_stream& evaluated,
+                            key_word_stream words[KEY_FILTERS_MAX], verdict_stream& found,
+                            report& own) {
+BATCHES:
+  while (true) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    verdict_token rows = evaluated.read();
+    if (rows.last) break;
+  SETS:
+    for (uint32_t index = 0; index < plan.count; index++) {
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 4
+      const verdict_token before = rows;
+      own.filter_iterations +=
+          look_set_up(plan.sets[index], memory, verdicts, words[index], before, rows);
+    }
+    found.write(rows);
+  }
+}
+
+/// Passes verdicts on: no set drops a row.
+inline void pass_verdicts_on(verdict_stream& evaluated, verdict_stream& found) {
+VERDICTS:
+  while (true) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 16777216
+    const verdict_token rows = evaluated.read();
+    if (rows.last) break;
+    found.write(rows);
+  }
+}
+
+/// Process: of each batch which rows the predicate keeps and the words of the key columns in, out
+/// which of those rows all sets pass.
 inline void look_keys_up(const key_plan& plan, key_blocks& keys, verdict_blocks& of_entries,
-                         key_mark_stream& marks, value_stream words[KEY_FILTERS_MAX],
+                         verdict_stream& evaluated, key_word_stream words[KEY_FILTERS_MAX],
                          verdict_stream& found, report_stream& entry_reports,
                          report_stream& reports) {
-  if (plan.count == 0) return;
   report own = empty_report();
-  hls::read_lock<entry_verdicts> verdicts(of_entries);
-  if (plan.has_row_sets) {
-    hls::read_lock<key_memory> memory(keys);
-    look_words_up<key_memory>(plan, memory, verdicts, marks, words, found, own);
+  if (plan.count == 0) {
+    pass_verdicts_on(evaluated, found);
   } else {
-    look_words_up(plan, no_key_memory(), verdicts, marks, words, found, own);
+    hls::read_lock<entry_verdicts> verdicts(of_entries);
+    if (plan.has_row_sets) {
+      hls::read_lock<key_memory> memory(keys);
+      look_batches_up<key_memory>(plan, memory, verdicts, evaluated, words, found, own);
+    } else {
+      look_batches_up(plan, no_key_memory(), verdicts, evaluated, words, found, own);
+    }
+    own.loader_iterations = entry_reports.read().loader_iterations;
   }
-  own.loader_iterations = entry_reports.read().loader_iterations;
   reports.write(own);
 }
 

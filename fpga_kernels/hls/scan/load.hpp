@@ -121,7 +121,6 @@ LOADERS_WITHOUT_KEYS:
   plan.gather.key_count = 0;
   plan.keys.count = 0;
   plan.entry_keys.active = false;
-  plan.keep.has_keys = false;
 }
 
 /// Loads the bits of the key filters of entries, or of all others, into a block; false when they

@@ -25,7 +25,6 @@ inline uint32_t load_key_filters(const uint64_t* words, const section_table& sec
   key_plan& keys = plan.keys;
   keys.count = range.count;
   plan.gather.key_count = range.count;
-  plan.keep.has_keys = range.count != 0;
   keys.word_first = header.total_bytes / 8;
   uint32_t blocks = 0;
 KEY_FILTERS:

@@ -125,8 +125,7 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   key_entry_stream key_entries[LOADERS];
   verdict_blocks verdicts_on_entries;
   report_stream entry_key_report;
-  key_mark_stream key_marks;
-  value_stream key_words[KEY_FILTERS_MAX];
+  key_word_stream key_words[KEY_FILTERS_MAX];
   slow_stream predicate_words;
   step_result_stream predicate_results;
   verdict_stream verdicts;
@@ -245,20 +244,19 @@ UNTESTED_LANES:
                          found[lane], own_chips[lane], chips[lane], loaded[0][lane],
                          loaded[1][lane], values[lane], keys[lane], decoded[lane]));
   }
-  NS_STAGE(flow, gather_words(plan.gather, values, early_words, filter_eval_blocks,
-                              filter_eval_batches, key_words, key_marks, filter_pass_blocks,
-                              filter_pass_batches, gather_report));
+  NS_STAGE(flow,
+           gather_words(plan.gather, values, early_words, filter_eval_blocks, filter_eval_batches,
+                        key_words, filter_pass_blocks, filter_pass_batches, gather_report));
   NS_STAGE(flow, evaluate_predicate(plan.predicate, plan.predicate_slow.active, filter_eval_blocks,
                                     filter_eval_batches, predicate_words, predicate_results,
                                     verdicts, predicate_report));
   NS_STAGE_IF(flow, plan.predicate_slow.active,
               compute_slow_steps(plan.predicate_slow, predicate_words, predicate_results));
-  NS_STAGE_IF(flow, plan.keys.count != 0,
-              look_keys_up(plan.keys, row_keys, verdicts_on_entries, key_marks, key_words,
-                           keys_found, entry_key_report, key_report));
-  NS_STAGE(flow, pass_on_kept(plan.keep, filter_pass_blocks, filter_pass_batches, verdicts,
-                              keys_found, decoded, gather_report, predicate_report, key_report,
-                              forwarded, filtered, filter_report));
+  NS_STAGE(flow, look_keys_up(plan.keys, row_keys, verdicts_on_entries, verdicts, key_words,
+                              keys_found, entry_key_report, key_report));
+  NS_STAGE(flow, pass_on_kept(plan.keep, filter_pass_blocks, filter_pass_batches, keys_found,
+                              decoded, gather_report, predicate_report, key_report, forwarded,
+                              filtered, filter_report));
   NS_STAGE(flow, gather_kept(plan.kept, filtered, forwarded, late_words, project_eval_blocks,
                              project_eval_batches, project_send_blocks, project_send_batches,
                              kept_report));

@@ -140,8 +140,7 @@ static constexpr uint64_t SLOW_STEPS =
     1ull << OP_DIVIDE | 1ull << OP_DIVIDE_ROUND | 1ull << OP_DIVIDE_FLOOR | 1ull << OP_REMAINDER |
     1ull << OP_YEAR | 1ull << OP_MONTH | 1ull << OP_DAY | 1ull << OP_IN;
 
-/// Words of a block of a key filter, the blocks that there is room for, and rows that are looked up
-/// per iteration.
+/// Words of a block of a key filter, and the blocks that there is room for.
 static constexpr uint32_t KEY_BLOCK_WORDS = 4;
 static constexpr uint32_t KEY_BLOCKS = KEY_BITS_BYTES_MAX / (8 * KEY_BLOCK_WORDS);
 
@@ -149,7 +148,6 @@ static constexpr uint32_t KEY_BLOCKS = KEY_BITS_BYTES_MAX / (8 * KEY_BLOCK_WORDS
 /// for rows be loaded sooner; those with large dictionaries have none for rows.
 typedef uint64_t key_memory[KEY_BLOCK_WORDS][KEY_BLOCKS];
 typedef hls::stream_of_blocks<key_memory, 1> key_blocks;
-static constexpr uint32_t KEY_ROWS_AT_ONCE = 2;
 
 /// A set of keys.
 struct key_set_plan {
@@ -285,7 +283,6 @@ struct gather_plan {
 /// The plan of passing on what is kept.
 struct keep_plan {
   uint32_t lane_count;
-  bool has_keys;
   /// Columns that the projection needs, a bit each, and those of them that are looked up behind
   /// the filter.
   uint32_t forwarded;

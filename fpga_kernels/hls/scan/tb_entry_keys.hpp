@@ -102,6 +102,12 @@ inline void iterations_of_entry_keys(tally& all) {
   check_iterations(all, "two sets for each entry", model, loader_iterations, 2 * entries);
   // Of each word four pairs of rows in the one verdict, and a word that is dropped.
   check_iterations(all, "one verdict for two sets", model, filter_iterations, ENTRY_ROWS / 8 * 5);
+  // And so are words of another column, of which no row is left.
+  model.key_filters[1] = {1, KEY_SET_BITMAP, 0, 255, 0, {}};
+  check_iterations(all, "rows whose entries are dropped", model, filter_iterations,
+                   ENTRY_ROWS / 8 * 5);
+  std::swap(model.key_filters[0], model.key_filters[1]);
+  check_iterations(all, "entries of dropped rows", model, filter_iterations, ENTRY_ROWS / 8 * 5);
 }
 
 /// What a command must not claim, and a set that was damaged.

@@ -343,8 +343,51 @@ inline void iterations_of_memory(tally& all) {
   check_iterations(all, "no words of lanes", model, dictionary_words, 0);
 }
 
+/// Rows of five words: of each word so many, here and there.
+inline const std::vector<uint64_t>& rows_here_and_there() {
+  static const std::vector<uint64_t> rows = {13, 16, 23, 25, 28, 30, 32,
+                                             33, 34, 35, 36, 37, 38, 39};
+  return rows;
+}
+
+/// Of 0, 1, 2, 3 and 8 rows of a word.
+constexpr uint64_t ITERATIONS_HERE_AND_THERE = 1 + 1 + 1 + 2 + 4;
+
+/// Rows that nothing before has dropped, and that are not NULL, are looked up, two per iteration.
+inline void iterations_of_kept_rows(tally& all) {
+  scan_model model = make_iteration_model(40);
+  std::vector<int64_t> some;
+  for (uint64_t row : rows_here_and_there()) some.push_back(static_cast<int64_t>(row));
+  const key_filter_model first = {0, KEY_SET_BITMAP, 0, 255, 0, some};
+  const key_filter_model last = {0, KEY_SET_BITMAP, 0, 255, 0, {28}};
+  model.key_filters = {first, last};
+  check_iterations(all, "rows that a set kept", model, filter_iterations,
+                   5 * 4 + ITERATIONS_HERE_AND_THERE);
+  model.key_filters = {last, first, last};
+  check_iterations(all, "a row that a set kept", model, filter_iterations, 5 * 4 + 5 + 5);
+  // The second column is 1 in these rows, and else 0.
+  model.columns.push_back(make_iteration_column(40, 1, layout::plain));
+  for (uint64_t row : rows_here_and_there()) model.columns[1].cells[row].number = 1;
+  model.literals = {1};
+  model.predicate = {make_step(OP_EQUAL, column_at(1), literal_at(0))};
+  model.key_filters = {last};
+  check_iterations(all, "rows that the predicate kept", model, filter_iterations,
+                   ITERATIONS_HERE_AND_THERE);
+  model.predicate.clear();
+  model.columns[0].nullable = true;
+  for (cell& value : model.columns[0].cells) value.null = true;
+  for (uint64_t row : rows_here_and_there()) model.columns[0].cells[row].null = false;
+  check_iterations(all, "rows that are not NULL", model, filter_iterations,
+                   ITERATIONS_HERE_AND_THERE);
+  // All rows pass the first set, and are looked up in the other column.
+  model.key_filters = {first, {1, KEY_SET_BITMAP, 0, 255, 0, {0}}};
+  check_iterations(all, "rows that a set kept, and NULL", model, filter_iterations,
+                   ITERATIONS_HERE_AND_THERE + 5 * 4);
+}
+
 /// Two rows are looked up per iteration, beside the steps of the predicate.
 inline void iterations_of_keys(tally& all) {
+  iterations_of_kept_rows(all);
   scan_model model = make_iteration_model();
   const key_filter_model some = {0, KEY_SET_BLOOM, 0, 99, 3, {1, 2, 3}};
   const key_filter_model others = {0, KEY_SET_BITMAP, 0, 256, 0, {4, 50}};
@@ -352,7 +395,8 @@ inline void iterations_of_keys(tally& all) {
   check_iterations(all, "a key filter", model, filter_iterations, 16 * 4);
   check_iterations(all, "a key filter loaded", model, key_words, 3 * 4);
   model.key_filters = {some, others, some};
-  check_iterations(all, "three key filters", model, filter_iterations, 3 * 16 * 4);
+  // The first keeps three rows of the first word, and the second none.
+  check_iterations(all, "three key filters", model, filter_iterations, 16 * 4 + 15 + 2 + 16);
   check_iterations(all, "three key filters loaded", model, key_words, (3 + 2 + 3) * 4);
   model.literals = {7};
   model.key_filters = {some};

@@ -122,10 +122,6 @@ struct keep_token {
   bool last;
 };
 
-/// What comes next for whoever looks keys up: a word of each key column, the end of a batch, or the
-/// end.
-enum key_mark : uint8_t { KEY_WORD = 0, KEY_BATCH_ENDS = 1, KEYS_END = 2 };
-
 /// Which of eight rows are kept, and what is known of their output columns before the numbers: of
 /// each column the rows that are not null and the kept rows that it is about: all of them, unless a
 /// slot has a filter.
@@ -407,7 +403,6 @@ typedef hls::stream<page_token, PAGE_DEPTH> page_stream;
 typedef hls::stream<byte_token, BYTE_DEPTH> byte_stream;
 typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
 typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
-typedef hls::stream<key_mark, KEEP_DEPTH> key_mark_stream;
 typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
 typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;

@@ -44,15 +44,15 @@ WORDS:
   while (probing) {
     const rtl::token<rows::BITS> token = rows_in.read();
     probing = rtl::get(token, rows::last()) == 0;
-    nearscan::value_token column = nearscan::value_token();
-    for (int row = 0; row < nearscan::ROWS; row++) {
-      const rtl::field place = rows::number().at(row, WORD_BITS);
-      column.value.row[row] = static_cast<int64_t>(rtl::get(token, place));
-    }
-    column.valid = static_cast<uint8_t>(rtl::get(token, rows::present()));
     const nearscan::key_set_plan& set = sets[rtl::get(token, rows::set())];
     rtl::token<passed::BITS> answer = rtl::token<passed::BITS>();
-    rtl::set(answer, passed::rows(), nearscan::rows_of_keys(set, memory, column));
+    for (int row = 0; row < nearscan::ROWS; row++) {
+      const int64_t number =
+          static_cast<int64_t>(rtl::get(token, rows::number().at(row, WORD_BITS)));
+      const bool passes = rtl::get(token, rows::present().at(row, 1)) == 0 ||
+                          nearscan::is_in_set(set, memory, number);
+      rtl::set(answer, passed::rows().at(row, 1), passes ? 1 : 0);
+    }
     rtl::set(answer, passed::last(), probing ? 0 : 1);
     passed_out.write(answer);
   }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks numbers up in sets of keys, whose bits are on chip: two rows a cycle.
+// Looks numbers up in sets of keys, whose bits are on chip: two rows a cycle of those that are
+// present.
 //
 // A run loads the bits first, a block of 256 a cycle, then takes words of eight rows and says of
 // each which of its rows pass. A set is a Bloom filter or a bitmap over a range. Numbers have 64
-// bits with a sign; NULL passes. Checksums are not its business, nor is which rows a word has.
+// bits with a sign; a row that is not present passes: NULL, or one that was dropped before.
+// Checksums are not its business, nor is which rows a word has.
 //
 // The memory has 128 KiB, four URAMs side by side, and two ports: a port reads the block that holds
-// all bits of a row. So a word takes four cycles.
+// all bits of a row. So a word takes a cycle for each two rows that are present, the lowest first,
+// and one if none is.
 //
 // A number is hashed by two products of 64 bits, multiplied by eight salts, and compared with the
 // range of its set, in some forty stages that never wait: a word is let in only if there is room
 // for its answer in the FIFO behind.
 //
-// Throughput: 2 rows a cycle; a block a cycle while it loads. Latency: some 45 cycles from a word
-// to its answer. Reset: forgets the run, not the bits; for 63 cycles it takes nothing, until the
-// stages, which have no reset, are empty.
+// Throughput: 2 rows or a word a cycle; a block a cycle while it loads. Latency: some 45 cycles
+// from a word to its answer. Reset: forgets the run, not the bits; for 63 cycles it takes nothing,
+// until the stages, which have no reset, are empty.
 //
 // Parameters: SETS, a power of two; BLOCKS, places of 256 bits, a power of two.
 //
@@ -55,10 +58,8 @@ module bloom_probe #(
   output logic [7:0] passed_rows_o,
   output logic       passed_last_o
 );
-  // Two rows of a word at a time.
-  localparam int unsigned TURNS = 4;
-  // Words that may be in the stages and in the FIFO behind them: the stages hold eleven.
-  localparam int unsigned ROOM = 16;
+  // Words that may be in the stages and in the FIFO behind them: the stages hold 45.
+  localparam int unsigned ROOM = 64;
 
   typedef enum logic [1:0] {LOADING, PROBING, DRAINING} state_e;
   state_e state_q;
@@ -73,44 +74,60 @@ module bloom_probe #(
   assign load = bits_valid_i && bits_ready_q;
   assign bits_ready_o = bits_ready_q;
 
-  // Words taken apart into turns.
-  logic take, rows_ready_q, taken, word_last_q;
+  // Words taken apart into turns of the lowest two rows that are left.
+  logic take, taken_q, rows_ready_q, word_last_q;
   logic [7:0][63:0] word_number_q;
-  logic [7:0] word_present_q;
+  logic [7:0] left_q, left_d;
   logic [SET_BITS-1:0] word_set_q;
-  logic [TURNS-1:0] turn_q, turn_d;
+  logic [1:0][2:0] turn_row;
+  logic [7:0] left_less_1, left_less_2, left_less_3, left_less_4;
+  logic [7:0] next_less_1, next_less_2;
+  logic turn_ends, next_ends;
   logic [$clog2(ROOM):0] words_q, words_d;
   logic passed_taken;
   assign take = rows_valid_i && rows_ready_q;
   assign rows_ready_o = rows_ready_q;
-  // One bit, which moves up; none while there is no word.
-  assign turn_d = take ? TURNS'(1) : turn_q << 1;
+  // What is left without the lowest, and so on.
+  assign left_less_1 = left_q & (left_q - 8'd1);
+  assign left_less_2 = left_less_1 & (left_less_1 - 8'd1);
+  assign left_less_3 = left_less_2 & (left_less_2 - 8'd1);
+  assign left_less_4 = left_less_3 & (left_less_3 - 8'd1);
+  assign next_less_1 = rows_present_i & (rows_present_i - 8'd1);
+  assign next_less_2 = next_less_1 & (next_less_1 - 8'd1);
+  assign left_d = take ? rows_present_i : left_less_2;
+  assign turn_ends = left_less_2 == '0;
+  // Whether the turn of the next cycle ends a word, if there is one.
+  assign next_ends = take ? next_less_2 == '0 : left_less_4 == '0;
+  always_comb begin
+    turn_row = '0;
+    for (int row = 7; row >= 0; row--) begin
+      if (left_q[row]) turn_row[0] = 3'(row);
+      if (left_less_1[row]) turn_row[1] = 3'(row);
+    end
+  end
   assign words_d = words_q + ($clog2(ROOM) + 1)'(take) - ($clog2(ROOM) + 1)'(passed_taken);
-  assign taken = |turn_q;
 
   always_ff @(posedge clk_i) begin
     if (take) begin
       word_number_q <= rows_number_i;
-      word_present_q <= rows_present_i;
       word_set_q <= rows_set_i;
       word_last_q <= rows_last_i;
-    end else begin
-      word_number_q <= word_number_q >> 128;
-      word_present_q <= word_present_q >> 2;
     end
     if (!rst_ni) begin
       state_q <= LOADING;
       bits_ready_q <= 1'b0;
       rows_ready_q <= 1'b0;
       load_place_q <= '0;
-      turn_q <= '0;
+      taken_q <= 1'b0;
+      left_q <= '0;
       words_q <= '0;
       flush_q <= '1;
       flushing_q <= 1'b1;
     end else begin
       flushing_q <= flush_q != '0;
       if (flush_q != '0) flush_q <= flush_q - FLUSH_BITS'(1);
-      turn_q <= turn_d;
+      taken_q <= take || (taken_q && !turn_ends);
+      left_q <= left_d;
       words_q <= words_d;
       rows_ready_q <= 1'b0;
       bits_ready_q <= 1'b0;
@@ -122,7 +139,7 @@ module bloom_probe #(
         end
         PROBING: begin
           // The word before is in its last turn when the next one may come.
-          rows_ready_q <= !(take && rows_last_i) && (turn_d[TURNS-1] || turn_d == '0) &&
+          rows_ready_q <= !(take && rows_last_i) && next_ends &&
                           words_d != ($clog2(ROOM) + 1)'(ROOM);
           if (take && rows_last_i) state_q <= DRAINING;
         end
@@ -164,6 +181,9 @@ module bloom_probe #(
 
   // Two rows side by side.
   logic [1:0] row_passed, row_out, row_ends, row_last;
+  logic [1:0][2:0] row_number;
+  logic [1:0] turn_present;
+  assign turn_present = {left_less_1 != '0, left_q != '0};
   for (genvar row = 0; row < 2; row++) begin : gen_row
     bloom_row #(.SETS(SETS), .BLOCKS(BLOCKS)) i_row (
       .clk_i,
@@ -173,26 +193,33 @@ module bloom_probe #(
       .last_i,
       .block_first_i,
       .blocks_i,
-      .valid_i(taken),
-      .number_i(word_number_q[row]),
-      .present_i(word_present_q[row]),
+      .valid_i(taken_q),
+      .number_i(word_number_q[turn_row[row]]),
+      .present_i(turn_present[row]),
+      .row_i(turn_row[row]),
       .set_i(word_set_q),
-      .ends_i(turn_q[TURNS-1]),
+      .ends_i(turn_ends),
       .is_last_i(word_last_q),
       .place_o(place[row]),
       .block_i(block[row]),
       .valid_o(row_out[row]),
       .passed_o(row_passed[row]),
+      .row_o(row_number[row]),
       .ends_o(row_ends[row]),
       .last_o(row_last[row])
     );
   end
 
   // The turns of a word are put together again.
-  logic [7:0] passed_q;
-  logic whole_q, whole_last_q, fifo_ready;
+  logic [7:0] passed_q, passed_before, dropped_0, dropped_1;
+  logic whole_q, whole_last_q, fifo_ready, begins_q;
+  assign dropped_0 = 8'(!row_passed[0]) << row_number[0];
+  assign dropped_1 = 8'(!row_passed[1]) << row_number[1];
+  assign passed_before = begins_q ? '1 : passed_q;
   always_ff @(posedge clk_i) begin
-    if (row_out[0]) passed_q <= {row_passed, passed_q[7:2]};
+    if (row_out[0]) passed_q <= passed_before & ~dropped_0 & ~dropped_1;
+    if (flushing_q) begins_q <= 1'b1;
+    else if (row_out[0]) begins_q <= row_ends[0];
     whole_q <= !flushing_q && row_out[0] && row_ends[0];
     whole_last_q <= row_last[0];
   end
@@ -218,7 +245,7 @@ module bloom_probe #(
     if (rst_ni) begin
       assert (!whole_q || fifo_ready) else $error("an answer without room");
       assert (words_q <= ($clog2(ROOM) + 1)'(ROOM)) else $error("too many words");
-      assert (!(loading && taken)) else $error("bits are loaded while rows are looked up");
+      assert (!(loading && taken_q)) else $error("bits are loaded while rows are looked up");
     end
   end
 `endif

@@ -22,10 +22,12 @@ module bloom_row #(
   input  logic [SETS-1:0][63:0]           last_i,
   input  logic [SETS-1:0][PLACE_BITS-1:0] block_first_i,
   input  logic [SETS-1:0][PLACE_BITS:0]   blocks_i,
-  // A row; `ends_i` marks the last of a word, `is_last_i` a row of the last word.
+  // A row, and which one of its word; `ends_i` marks the last of a word, `is_last_i` a row of the
+  // last word. One that is not present passes.
   input  logic                  valid_i,
   input  logic [63:0]           number_i,
   input  logic                  present_i,
+  input  logic [2:0]            row_i,
   input  logic [SET_BITS-1:0]   set_i,
   input  logic                  ends_i,
   input  logic                  is_last_i,
@@ -33,6 +35,7 @@ module bloom_row #(
   input  logic [255:0]          block_i,
   output logic                  valid_o,
   output logic                  passed_o,
+  output logic [2:0]            row_o,
   output logic                  ends_o,
   output logic                  last_o
 );
@@ -82,22 +85,26 @@ module bloom_row #(
     logic valid;
     logic ends;
     logic last;
+    logic [2:0] row;
     logic [SET_BITS-1:0] key_set;
     logic is_bitmap;
     logic in_range;
     logic is_null;
     logic [SPAN_BITS-1:0] span;
   } row_t;
-  localparam int unsigned ROW_BITS = 3 + SET_BITS + 3 + SPAN_BITS;
+  localparam int unsigned ROW_BITS = 6 + SET_BITS + 3 + SPAN_BITS;
   row_t row_0, row_1, row_2, row_3;
   logic valid_3, ends_3, last_3;
+  logic [2:0] number_of_3;
   logic [SET_BITS-1:0] set_3;
-  delay #(.WIDTH(3 + SET_BITS), .CYCLES(3)) i_marks (
+  delay #(.WIDTH(6 + SET_BITS), .CYCLES(3)) i_marks (
     .clk_i,
-    .data_i({valid_i && rst_ni, ends_i, is_last_i, set_i}),
-    .data_o({valid_3, ends_3, last_3, set_3})
+    .data_i({valid_i && rst_ni, ends_i, is_last_i, row_i, set_i}),
+    .data_o({valid_3, ends_3, last_3, number_of_3, set_3})
   );
-  assign row_0 = {valid_3, ends_3, last_3, set_3, is_bitmap_3q, in_range_q, is_null_2q, span_2q};
+  assign row_0 = {
+    valid_3, ends_3, last_3, number_of_3, set_3, is_bitmap_3q, in_range_q, is_null_2q, span_2q
+  };
 
   // Two rounds of mixing.
   logic [63:0] number_3, mixed_0_q, product_0, mixed_1_q, product_1;
@@ -189,6 +196,7 @@ module bloom_row #(
   end
 
   logic passed_q, valid_q, ends_q, is_last_q;
+  logic [2:0] number_of_q;
   always_ff @(posedge clk_i) begin
     passed_q <= row_7q.is_null ||
                 (row_7q.is_bitmap ? !row_7q.in_range || found_q[row_7q.span[7:5]]
@@ -196,11 +204,13 @@ module bloom_row #(
     valid_q <= row_7q.valid;
     ends_q <= row_7q.ends;
     is_last_q <= row_7q.last;
+    number_of_q <= row_7q.row;
   end
   assign passed_o = passed_q;
   assign valid_o = valid_q;
   assign ends_o = ends_q;
   assign last_o = is_last_q;
+  assign row_o = number_of_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin

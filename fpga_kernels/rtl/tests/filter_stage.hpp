@@ -71,17 +71,16 @@ inline nearscan::report filter_by_stage(const filter_input& input) {
   gather.key_count = input.keys.count;
   nearscan::keep_plan keep = nearscan::keep_plan();
   keep.lane_count = lane_count;
-  keep.has_keys = input.keys.count != 0;
   for (uint32_t set = 0; set < input.keys.count; set++) {
     gather.key_column[set] = input.key_column[set];
   }
   nearscan::value_stream lanes[nearscan::LANES], looked_up[nearscan::LANES];
-  nearscan::value_stream forwarded[nearscan::LANES], key_words[nearscan::KEY_FILTERS_MAX];
+  nearscan::value_stream forwarded[nearscan::LANES];
+  nearscan::key_word_stream key_words[nearscan::KEY_FILTERS_MAX];
   nearscan::report_stream decoded[nearscan::LANES];
   nearscan::evaluated_blocks to_evaluate;
   nearscan::passed_blocks to_pass;
   nearscan::batch_stream evaluated_batches, passed_batches;
-  nearscan::key_mark_stream marks;
   nearscan::slow_stream slow_words;
   nearscan::step_result_stream slow_results;
   nearscan::verdict_stream verdicts, found;
@@ -96,15 +95,14 @@ inline nearscan::report filter_by_stage(const filter_input& input) {
                   stage::feed_lane(input.lanes[lane], lanes[lane], decoded[lane]));
   }
   NS_STAGE(flow, nearscan::gather_words(gather, lanes, looked_up, to_evaluate, evaluated_batches,
-                                        key_words, marks, to_pass, passed_batches, gathered));
+                                        key_words, to_pass, passed_batches, gathered));
   NS_STAGE(flow, nearscan::evaluate_predicate(input.program, false, to_evaluate, evaluated_batches,
                                               slow_words, slow_results, verdicts, evaluated));
-  NS_STAGE_IF(flow, keep.has_keys, stage::feed_keys(input, *keys, *of_entries, entries));
-  NS_STAGE_IF(flow, keep.has_keys,
-              nearscan::look_keys_up(input.keys, *keys, *of_entries, marks, key_words, found,
-                                     entries, looked));
-  NS_STAGE(flow, nearscan::pass_on_kept(keep, to_pass, passed_batches, verdicts, found, decoded,
-                                        gathered, evaluated, looked, forwarded, kept, reports));
+  NS_STAGE_IF(flow, input.keys.count != 0, stage::feed_keys(input, *keys, *of_entries, entries));
+  NS_STAGE(flow, nearscan::look_keys_up(input.keys, *keys, *of_entries, verdicts, key_words, found,
+                                        entries, looked));
+  NS_STAGE(flow, nearscan::pass_on_kept(keep, to_pass, passed_batches, found, decoded, gathered,
+                                        evaluated, looked, forwarded, kept, reports));
   NS_STAGE(flow, stage::drop_kept(kept));
   NS_RUN(flow);
   if (nearscan_portable::last_stuck()[0] != '\0') {
