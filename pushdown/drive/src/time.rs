@@ -229,6 +229,7 @@ pub struct Composed {
 
 /// The time of a command as its drive reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each command, and it is copied")]
 pub enum DriveTime {
     /// The drive is real (or is the CPU).
     Measured(Measured),
