@@ -3,8 +3,7 @@
 //
 // A literal copies up to 8 bytes of the input a step, a copy up to 8 bytes of what was written
 // before; so a step moves 8 bytes at most, and the number of steps, not of bytes, is what a page
-// costs. The history is a ring on chip. Steps of Snappy are the iterations of one loop; those of a
-// piece of LZ4 are a loop of their own, behind the parsing of its lengths.
+// costs. The history is a ring on chip.
 #pragma once
 
 #include "bit_window.hpp"
@@ -140,23 +139,7 @@ NS_HOT bool write_some(byte_stream& in, uint32_t distance, uint32_t count, codec
   const uint64_t bytes =
       distance == 0 ? at.reader.take(count) : at.end.get(history, distance, count);
   at.end.append(history, bytes, count, out);
-  at.tokens++;
   return true;
-}
-
-/// Writes a piece, 8 bytes a step. False when the input ends before.
-NS_HOT bool write_piece(byte_stream& in, const page_piece& piece, codec_state& at,
-                        page_history& history, byte_stream& out) {
-  uint32_t left = piece.length;
-TOKENS:
-  while (left >= 8) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS DEPENDENCE variable = history.ring type = inter dependent = false
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 8192
-    if (!write_some(in, piece.distance, 8, at, history, out)) return false;
-    left -= 8;
-  }
-  return left == 0 || write_some(in, piece.distance, left, at, history, out);
 }
 
 }  // namespace nearscan

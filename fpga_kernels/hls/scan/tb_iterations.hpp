@@ -244,6 +244,25 @@ inline void iterations_of_pages(tally& all) {
   check_iterations(all, "look-ups beside the store", model, dictionary_reads, 5000 - 4500);
 }
 
+inline uint64_t decompress_iterations(const result_record& header) {
+  return header.snappy_tokens_lane_max;
+}
+
+/// Of LZ4 each token, byte of a length, and distance takes an iteration, and so do each 8 bytes,
+/// and the end.
+inline void iterations_of_lz4(tally& all) {
+  scan_model model = make_iteration_model();
+  model.columns[0].style.codec = CODEC_LZ4_RAW;
+  model.columns[0].style.snappy = packing::literals;
+  check_iterations(all, "LZ4 literals", model, decompress_iterations, 1 + 4 + 128 + 1);
+  // Two literals and a copy of all but five bytes, which are literals.
+  model.columns = {make_iteration_column(ITERATION_ROWS, 1, layout::plain)};
+  model.columns[0].style.codec = CODEC_LZ4_RAW;
+  model.columns[0].style.snappy = packing::greedy;
+  check_iterations(all, "an LZ4 copy", model, decompress_iterations,
+                   (1 + 1 + 1 + 4 + 128) + (1 + 1 + 1));
+}
+
 inline uint64_t page_iterations(const result_record& header) {
   return header.page_iterations_lane_max;
 }
@@ -456,6 +475,7 @@ inline void iterations(tally& all) {
   iterations_of_blocks(all);
   iterations_of_groups(all);
   iterations_of_pages(all);
+  iterations_of_lz4(all);
   iterations_of_headers(all);
   iterations_of_loaders(all);
   iterations_of_memory(all);

@@ -2,6 +2,7 @@
 // Types, encodings, codecs and page versions, each at the places where it could go wrong.
 #pragma once
 
+#include "lz4.hpp"
 #include "tb_cases.hpp"
 
 namespace nearscan_tb {
@@ -216,12 +217,53 @@ inline void lz4(tally& all) {
   }
 }
 
+/// Sends the bytes of a page.
+inline void send_bytes(const bytes_t& bytes, byte_stream& out) {
+  for (size_t at = 0; at < bytes.size(); at += 8) {
+    const size_t count = bytes.size() - at < 8 ? bytes.size() - at : 8;
+    byte_token token = byte_token();
+    std::memcpy(&token.data, &bytes[at], count);
+    token.count = static_cast<uint8_t>(count);
+    token.last = at + count == bytes.size();
+    out.write(token);
+  }
+}
+
+/// Decompresses a block of 10 bytes behind 8 bytes of levels of the same page.
+inline uint32_t unpack_behind_levels(uint32_t stored_bytes, byte_stream& in, byte_stream& out) {
+  static page_history history;
+  codec_state state = codec_state();
+  state.end.append(history, 0, 8, out);
+  return unpack_lz4(in, packed_sizes{stored_bytes, 10}, state, history, out);
+}
+
+/// A copy comes out of its block, not out of levels in front of it.
+inline void lz4_distances(tally& all) {
+  nearscan_portable::set_depth_mode(depth_mode::roomy);
+  for (uint32_t distance : {1, 2}) {
+    bytes_t block;
+    const bytes_t literals = {1, 2, 3, 4, 5};
+    put_sequence(block, literals.data(), 1, distance, 4);
+    put_sequence(block, literals.data(), 5, 0, 0);
+    byte_stream in, out;
+    uint32_t status = STATUS_MALFORMED;
+    NS_REGION(flow);
+    NS_STAGE(flow, send_bytes(block, in));
+    NS_STAGE(flow, status = unpack_behind_levels(static_cast<uint32_t>(block.size()), in, out));
+    NS_RUN(flow);
+    all.runs++;
+    if (status == (distance == 1 ? STATUS_OK : STATUS_CORRUPT)) continue;
+    all.fail("LZ4, a distance of " + std::to_string(distance), "status " + std::to_string(status));
+  }
+}
+
 inline void stored_otherwise(tally& all) {
   types(all);
   annotated(all);
   differences(all);
   streams(all);
   lz4(all);
+  lz4_distances(all);
 }
 
 }  // namespace nearscan_tb
