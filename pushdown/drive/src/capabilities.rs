@@ -51,6 +51,37 @@ pub struct Capabilities {
     pub emulated: bool,
 }
 
+/// What an image can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImageAbility {
+    /// Columns of one scan.
+    pub columns_max: u32,
+    /// Inputs of one merge; 0 when it does not merge.
+    pub merge_inputs_max: u32,
+}
+
+impl ImageAbility {
+    /// Whether it merges.
+    pub const fn merges(&self) -> bool {
+        self.merge_inputs_max > 0
+    }
+}
+
+impl Capabilities {
+    /// The capabilities of a drive with the scan kernel that has one of these images loaded, the
+    /// one that a command needs. Merges are those of the first one that merges.
+    pub fn of_images(images: impl IntoIterator<Item = ImageAbility> + Clone) -> Self {
+        let columns = images.clone().into_iter().map(|image| image.columns_max).max();
+        let merging = images.into_iter().find(ImageAbility::merges).unwrap_or_default();
+        Self {
+            columns_max: columns.unwrap_or(0).min(limits::COLUMNS_MAX),
+            merge_inputs_max: merging.merge_inputs_max,
+            merge_columns_max: merging.columns_max.min(limits::COLUMNS_MAX),
+            ..Self::of_scan_kernel()
+        }
+    }
+}
+
 /// The part of a fragment or chunk that a drive cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
@@ -171,5 +202,19 @@ impl Capabilities {
             return Err(Refused::Encoding(format!("{:?}", chunk.encodings)));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merges_are_those_of_an_image_that_merges() {
+        let scans = ImageAbility { columns_max: 7, merge_inputs_max: 0 };
+        let merges = ImageAbility { columns_max: 5, merge_inputs_max: 16 };
+        let can = Capabilities::of_images([scans, merges]);
+        assert_eq!((can.columns_max, can.merge_columns_max, can.merge_inputs_max), (7, 5, 16));
+        assert_eq!(Capabilities::of_images([scans]).merge_inputs_max, 0);
     }
 }

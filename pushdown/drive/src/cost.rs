@@ -20,6 +20,8 @@
 //! - A rate states whether it was assumed, modelled or measured. See [`fit`](crate::fit) for those
 //!   that were fitted to observations.
 
+use crate::capabilities::ImageAbility;
+
 /// A program of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -381,6 +383,14 @@ pub struct LoadedImage {
     pub merges: bool,
     /// Time of an exchange, in ns.
     pub exchange_ns: f64,
+}
+
+impl LoadedImage {
+    /// An image of this ability; none is loaded during an exchange, and after one that failed.
+    pub fn of(ability: Option<ImageAbility>, exchange_ns: f64) -> Self {
+        let ability = ability.unwrap_or_default();
+        Self { columns_max: ability.columns_max, merges: ability.merges(), exchange_ns }
+    }
 }
 
 impl CostSnapshot {

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::{
     budget::Budget,
-    capabilities::Capabilities,
+    capabilities::{Capabilities, ImageAbility},
     completion::{Completion, Outcome},
     cost::CostSnapshot,
     error::{Failure, Refusal},
@@ -211,6 +211,13 @@ impl Work {
     /// Whether it merges the results of its scans.
     pub const fn merges(&self) -> bool {
         matches!(self, Self::Merge(_))
+    }
+
+    /// Whether an image has the lanes and the units for it.
+    pub fn runs_in(&self, image: &ImageAbility) -> bool {
+        let inputs = if self.merges() { self.scans().len() } else { 0 };
+        self.columns() as u64 <= u64::from(image.columns_max)
+            && inputs as u64 <= u64::from(image.merge_inputs_max)
     }
 
     /// The scans that are done for it, in the order of the inputs of a merge.

@@ -50,7 +50,7 @@ pub mod stages;
 pub mod time;
 
 pub use budget::{Budget, Charged, Reservation, Unlimited};
-pub use capabilities::{Capabilities, Refused};
+pub use capabilities::{Capabilities, ImageAbility, Refused};
 pub use completion::{Completion, Fault, Outcome, Traffic};
 pub use cost::{
     CostSnapshot, FitQuality, Kernel, KernelRates, Load, LoadedImage, MediaPoint, MediaRates,

@@ -150,7 +150,7 @@ impl Modelled {
     /// keep a unit busy for their intervals; the pass takes a command alone. Merges wait for their
     /// scans, and an exchange of images for the commands before it; both overlap with nothing. The
     /// figure does not depend on the order in which commands arrived, so equal commands give equal
-    /// times.
+    /// times; but which of them exchange an image depends on it.
     pub fn makespan_ns(&self) -> u64 {
         let (_, busiest_ns) = self.busiest();
         let scans_ns = busiest_ns.saturating_add(self.fill_ns());

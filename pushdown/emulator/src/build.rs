@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use nearscan_command::limits;
-use nearscan_drive::{Capabilities, Work};
+use nearscan_drive::{Capabilities, ImageAbility, Work};
 
 use crate::budget::{Ledger, Over};
 
@@ -30,9 +30,10 @@ impl Build {
     /// A lane more would never have a column.
     pub const LANES_MAX: u32 = limits::COLUMNS_MAX;
 
-    /// Whether it has the lanes and the units for a command.
-    pub fn runs(&self, work: &Work) -> bool {
-        work.columns() as u64 <= u64::from(self.lanes) && (self.merges() || !work.merges())
+    /// What an image of it can run.
+    pub const fn ability(&self) -> ImageAbility {
+        let merge_inputs_max = if self.merges() { limits::MERGE_INPUTS_MAX } else { 0 };
+        ImageAbility { columns_max: self.lanes, merge_inputs_max }
     }
 
     /// Whether it merges.
@@ -85,26 +86,22 @@ impl Builds {
 
     /// The build to load for a command; nothing when `loaded` runs it, or none does.
     pub fn needed(&self, work: &Work, loaded: &Build) -> Option<Build> {
-        if loaded.runs(work) {
-            return None;
-        }
-        [Some(self.first), self.merging].into_iter().flatten().find(|build| build.runs(work))
+        let runs = |build: &Build| work.runs_in(&build.ability());
+        if runs(loaded) { None } else { self.all().find(runs) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = Build> + Clone {
+        [Some(self.first), self.merging].into_iter().flatten()
     }
 
     /// The build that merges, if one does.
-    pub fn that_merges(&self) -> Option<&Build> {
-        [Some(&self.first), self.merging.as_ref()].into_iter().flatten().find(|it| it.merges())
+    pub fn that_merges(&self) -> Option<Build> {
+        self.all().find(Build::merges)
     }
 
     /// What a drive with these builds can do, with the image that a command needs.
     pub fn capabilities(&self) -> Capabilities {
-        let lanes_of_merging = self.merging.map_or(0, |build| build.lanes);
-        Capabilities {
-            columns_max: self.first.lanes.max(lanes_of_merging),
-            merge_inputs_max: self.that_merges().map_or(0, |_| limits::MERGE_INPUTS_MAX),
-            merge_columns_max: self.that_merges().map_or(0, |build| build.lanes),
-            ..Capabilities::of_scan_kernel()
-        }
+        Capabilities::of_images(self.all().map(|build| build.ability()))
     }
 }
 

@@ -125,13 +125,11 @@ impl Drive for Emulator {
 
     fn snapshot(&self) -> CostSnapshot {
         let Shared { config, memory, queue, snapshots, image, .. } = &*self.shared;
-        // During an exchange it is not known which one will be there.
-        let loaded = image.loaded().map_or(config.builds.first, |build| *build);
         CostSnapshot {
             id: snapshots.fetch_add(1, Ordering::Relaxed),
             queue_depth: count(queue.in_flight()),
             free_bytes: memory.free_bytes(),
-            ..config.rates(&loaded)
+            ..config.rates(image.loaded().as_deref())
         }
     }
 

@@ -71,7 +71,7 @@ impl Job {
             true => faults::page_byte(config.seed, &self.work),
             false => None,
         };
-        let image = shared.image_for(&self.work);
+        let image = shared.image_for(&self.work, &self.cancel)?;
         if image.was_loaded() {
             progress.exchange_ns = config.timing.exchange_ns();
         }

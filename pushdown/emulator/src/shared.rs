@@ -2,17 +2,15 @@
 //! Holds what an emulated drive, its sessions and its threads share: its files and memory, and the
 //! jobs that wait or run.
 
-use std::{
-    convert::Infallible,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use futures::channel::oneshot;
 use nearscan_drive::{
-    Budget, CancelWord, Completion, FileTable, ImageSlot, JobQueue, Lease, LentImage, Refusal, Work,
+    Budget, CancelWord, Completion, Failure, FileTable, ImageSlot, JobQueue, Lease, LentImage,
+    Refusal, Work,
 };
 
 use crate::{
@@ -57,17 +55,21 @@ impl Shared {
     }
 
     /// The image that runs a command, loaded if it was not there.
-    pub(crate) fn image_for(&self, work: &Work) -> LentImage<'_, Build> {
+    ///
+    /// # Errors
+    /// [`Failure::Cancelled`] if the command is cancelled before.
+    pub(crate) fn image_for(
+        &self,
+        work: &Work,
+        cancel: &CancelWord,
+    ) -> Result<LentImage<'_, Build>, Failure> {
         let Config { builds, .. } = &self.config;
         let suits = |loaded: &Build| builds.needed(work, loaded).is_none();
-        let load = |before: Option<Arc<Build>>| -> Result<Build, Infallible> {
+        let load = |before: Option<Arc<Build>>| {
             let before = before.map_or(builds.first, |build| *build);
             Ok(builds.needed(work, &before).unwrap_or(before))
         };
-        match self.image.lend(suits, load) {
-            Ok(image) => image,
-            Err(never) => match never {},
-        }
+        self.image.lend(suits, || cancel.is_set().then_some(Failure::Cancelled), load)
     }
 
     pub(crate) fn epoch(&self) -> u64 {

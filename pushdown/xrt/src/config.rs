@@ -21,7 +21,8 @@ pub struct Config {
     pub target: String,
     /// The image that it is opened with.
     pub xclbin: PathBuf,
-    /// Another image, which is loaded for commands that the first one cannot run.
+    /// Another image, as a rule one that merges: it is loaded for commands that the first one
+    /// cannot run.
     pub merge_xclbin: Option<PathBuf>,
     /// The drive serves the files below this folder, where the card's disk is mounted; all local
     /// files without one.

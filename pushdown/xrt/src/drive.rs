@@ -74,7 +74,7 @@ impl XrtDrive {
             config: config.clone(),
             images,
             slot: ImageSlot::new(card),
-            load_time,
+            load_ns: AtomicU64::new(load_time.ns),
             files: FileTable::new(config.root.clone()),
             running: Running::default(),
             model,

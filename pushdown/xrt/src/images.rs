@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
-use nearscan_drive::{Capabilities, Work};
+use nearscan_drive::{Capabilities, ImageAbility, Work};
 use nearscan_link::{Image, Kernel, metadata::Format};
 
 use crate::{config::Config, error::OpenError};
@@ -44,14 +44,14 @@ impl ImageFile {
         self.image.units_of(Kernel::Scan)
     }
 
-    /// Whether it merges.
-    pub(crate) fn merges(&self) -> bool {
+    fn merges(&self) -> bool {
         self.image.units_of(Kernel::Merge) > 0
     }
 
-    /// Whether it has the lanes and the units for a command.
-    pub(crate) fn runs(&self, work: &Work) -> bool {
-        work.columns() as u64 <= u64::from(self.image.lanes) && (self.merges() || !work.merges())
+    /// What it can run.
+    pub(crate) fn ability(&self) -> ImageAbility {
+        let merge_inputs_max = if self.merges() { self.image.merge_inputs } else { 0 };
+        ImageAbility { columns_max: self.image.lanes, merge_inputs_max }
     }
 }
 
@@ -85,29 +85,19 @@ impl Images {
         Ok(Self { first, second })
     }
 
-    fn all(&self) -> impl Iterator<Item = &ImageFile> {
+    fn all(&self) -> impl Iterator<Item = &ImageFile> + Clone {
         [Some(&self.first), self.second.as_ref()].into_iter().flatten()
     }
 
     /// The image to load for a command; nothing when `loaded` runs it, or none does.
     pub(crate) fn needed(&self, work: &Work, loaded: &ImageFile) -> Option<&ImageFile> {
-        if loaded.runs(work) {
-            return None;
-        }
-        self.all().find(|image| image.runs(work))
+        let runs = |file: &ImageFile| work.runs_in(&file.ability());
+        if runs(loaded) { None } else { self.all().find(|file| runs(file)) }
     }
 
     /// What a card with these images can do, with the one that a command needs.
     pub(crate) fn capabilities(&self) -> Capabilities {
-        let widest = Capabilities::of_scan_kernel().columns_max;
-        let lanes = |image: &ImageFile| image.image.lanes.min(widest);
-        let merging = || self.all().filter(|image| image.merges());
-        Capabilities {
-            columns_max: self.all().map(lanes).max().unwrap_or(0),
-            merge_inputs_max: merging().map(|image| image.image.merge_inputs).max().unwrap_or(0),
-            merge_columns_max: merging().map(lanes).max().unwrap_or(0),
-            ..Capabilities::of_scan_kernel()
-        }
+        Capabilities::of_images(self.all().map(ImageFile::ability))
     }
 
     /// The images in words.

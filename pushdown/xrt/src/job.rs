@@ -35,7 +35,8 @@ impl Job {
     /// Runs the command and answers; the buffers are free afterwards.
     pub(crate) fn run(self, shared: &Shared, unit: usize) {
         // The time of an exchange is not that of the command.
-        let card = shared.card_for(&self.work);
+        let card = shared.card_for(&self.work, &self.pending);
+        self.pending.reach_card(card.is_ok());
         let watch = Stopwatch::start();
         let mut progress = Progress::default();
         let executed = card.as_deref().map_err(Failure::clone).and_then(|card| {
@@ -98,7 +99,7 @@ impl Execution<'_> {
         if job.session_gone.load(Ordering::Acquire) {
             return Err(Failure::Gone { reason: "it was lost for this query".to_owned() });
         }
-        self.check_cancel()?;
+        self.pending.check()?;
         if let Some(model) = &self.shared.model {
             let inputs = job.work.scans().first().map(|scan| scan.unit.inputs.as_slice());
             let path = self.shared.files.first_path(inputs.unwrap_or_default());
@@ -115,15 +116,6 @@ impl Execution<'_> {
         // A kernel that was cancelled because its time was up ends like one that its query
         // cancelled.
         if self.pending.timed_out() { Err(Failure::Timeout) } else { result }
-    }
-
-    /// # Errors
-    /// [`Failure::Timeout`] and [`Failure::Cancelled`].
-    fn check_cancel(&self) -> Result<(), Failure> {
-        if self.pending.timed_out() {
-            return Err(Failure::Timeout);
-        }
-        if self.pending.cancel.is_set() { Err(Failure::Cancelled) } else { Ok(()) }
     }
 
     /// A buffer of the unit's card.
@@ -157,7 +149,7 @@ impl Execution<'_> {
         target: Target<'_>,
         progress: &mut Progress,
     ) -> Result<ResultHeader, Failure> {
-        self.check_cancel()?;
+        self.pending.check()?;
         let plan = MediaPlan::of(&command.unit.inputs);
         let words = bound(command, &plan)?;
         let input = self.load(&plan, progress)?;

@@ -6,8 +6,11 @@
 //!
 //! ```text
 //! deadline            the cancel word is set; the kernel ends, and its thread answers
-//! deadline + grace    the card is lost: every command is answered here, nothing is touched again
+//! deadline + grace    the card is lost: every command is answered here, nothing is touched again;
+//!                     a command that has not reached the card is answered here alone
 //! ```
+//!
+//! An exchange of images is no kernel: the card is lost if it takes [`EXCHANGE_MAX`].
 //!
 //! # Invariants
 //!
@@ -24,11 +27,14 @@ use std::{
 use futures::channel::oneshot;
 use nearscan_command::Envelope;
 use nearscan_drive::{
-    CancelWord, Completion, DriveTime, Failure, Outcome, Traffic, clock::Stopwatch,
+    CancelWord, Completion, DriveTime, Failure, Measured, Outcome, Traffic, clock::Stopwatch,
 };
 
 /// Interval of the checks for deadlines that have passed.
 const TICK: Duration = Duration::from_millis(5);
+
+/// Time in which an exchange of images has to end: several times what XRT allows for one.
+pub(crate) const EXCHANGE_MAX: Duration = Duration::from_secs(60);
 
 /// A command that was taken.
 #[derive(Debug)]
@@ -39,6 +45,8 @@ pub(crate) struct Pending {
     timeout: Duration,
     pub(crate) cancel: CancelWord,
     timed_out: AtomicBool,
+    /// Whether it has the card, with its image.
+    on_card: AtomicBool,
     reply: Mutex<Option<oneshot::Sender<Completion>>>,
 }
 
@@ -57,6 +65,7 @@ impl Pending {
             timeout: timeout.min(deadline),
             cancel,
             timed_out: AtomicBool::new(false),
+            on_card: AtomicBool::new(false),
             reply: Mutex::new(Some(reply)),
         }
     }
@@ -64,6 +73,22 @@ impl Pending {
     /// Whether its time was up before it ended.
     pub(crate) fn timed_out(&self) -> bool {
         self.timed_out.load(Ordering::Acquire)
+    }
+
+    /// Notes whether it has the card.
+    pub(crate) fn reach_card(&self, has_card: bool) {
+        self.on_card.store(has_card, Ordering::Release);
+    }
+
+    /// Whether it is still wanted.
+    ///
+    /// # Errors
+    /// [`Failure::Timeout`] and [`Failure::Cancelled`].
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.timed_out() {
+            return Err(Failure::Timeout);
+        }
+        if self.cancel.is_set() { Err(Failure::Cancelled) } else { Ok(()) }
     }
 
     /// Answers it, if it is not answered yet.
@@ -83,6 +108,27 @@ pub(crate) struct Running {
     entries: Mutex<Entries>,
     changed: Condvar,
     lost: OnceLock<String>,
+    /// The exchange of images that goes on.
+    exchange: Mutex<Option<Stopwatch>>,
+}
+
+/// An exchange of images that goes on.
+pub(crate) struct Exchange<'a> {
+    running: &'a Running,
+    since: Stopwatch,
+}
+
+impl Exchange<'_> {
+    /// Ends it; gives its time.
+    pub(crate) fn end(self) -> Measured {
+        self.since.measured()
+    }
+}
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        *self.running.exchange.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 #[derive(Debug, Default)]
@@ -156,24 +202,51 @@ impl Running {
                 if entries.closed {
                     return;
                 }
-                let idle = entries.pending.is_empty();
+                let idle = entries.pending.is_empty() && !self.is_exchanging();
                 let patience = if idle { Duration::from_secs(3600) } else { TICK };
                 let waited = self.changed.wait_timeout(entries, patience);
                 drop(waited.unwrap_or_else(PoisonError::into_inner));
             }
-            let mut overdue = false;
+            let mut overdue = Vec::new();
             for command in &self.entries().pending {
                 let elapsed = command.since.elapsed();
                 if elapsed >= command.timeout {
                     command.timed_out.store(true, Ordering::Release);
                     command.cancel.set();
                 }
-                overdue |= elapsed >= command.timeout.saturating_add(grace);
+                if elapsed >= command.timeout.saturating_add(grace) {
+                    overdue.push(Arc::clone(command));
+                }
             }
-            if overdue {
+            if overdue.iter().any(|command| command.on_card.load(Ordering::Acquire)) {
                 self.lose("a kernel did not end, not even when it was cancelled", &time);
+            } else if self.exchange_is_overdue() {
+                self.lose("an image was not loaded in time", &time);
+            }
+            for command in overdue {
+                self.remove(&command);
+                command.answer(Outcome::Failed(Failure::Timeout), time(), Traffic::default());
             }
         }
+    }
+
+    /// Notes that an exchange of images begins.
+    pub(crate) fn exchange(&self) -> Exchange<'_> {
+        let since = Stopwatch::start();
+        *self.exchange.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
+        Exchange { running: self, since }
+    }
+
+    fn exchange_since(&self) -> Option<Stopwatch> {
+        *self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_exchanging(&self) -> bool {
+        self.exchange_since().is_some()
+    }
+
+    fn exchange_is_overdue(&self) -> bool {
+        self.exchange_since().is_some_and(|since| since.elapsed() >= EXCHANGE_MAX)
     }
 
     /// Ends the watch.

@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -30,8 +30,8 @@ pub(crate) struct Shared {
     pub(crate) images: Images,
     /// The open card, with the image that it has loaded.
     pub(crate) slot: ImageSlot<Card>,
-    /// Time of opening the card with its first image.
-    pub(crate) load_time: Measured,
+    /// Time of opening the card with an image, the last time, in ns.
+    pub(crate) load_ns: AtomicU64,
     pub(crate) files: FileTable,
     pub(crate) running: Running,
     pub(crate) model: Option<Arc<dyn CardModel>>,
@@ -49,8 +49,13 @@ impl Shared {
     ///
     /// # Errors
     /// [`Failure::Kernel`] if it cannot be opened again, and the next command tries anew;
-    /// [`Failure::Gone`] if the card is lost.
-    pub(crate) fn card_for(&self, work: &Work) -> Result<LentImage<'_, Card>, Failure> {
+    /// [`Failure::Gone`] if the card is lost, [`Failure::Timeout`] and [`Failure::Cancelled`] if
+    /// the command was given up before its image was there.
+    pub(crate) fn card_for(
+        &self,
+        work: &Work,
+        pending: &Pending,
+    ) -> Result<LentImage<'_, Card>, Failure> {
         let needed = |loaded: &ImageFile| self.images.needed(work, loaded);
         let suits = |card: &Card| needed(&card.image).is_none();
         let load = |before: Option<Arc<Card>>| {
@@ -58,17 +63,26 @@ impl Shared {
                 Some(card) => needed(&card.image).unwrap_or(&self.images.first),
                 None => needed(&self.images.first).unwrap_or(&self.images.first),
             };
-            // A card that is lost is not touched.
-            self.check_lost()?;
+            let exchange = self.running.exchange();
             if let Some(card) = &before {
                 card.close();
             }
-            tracing::info!(image = image.image.name, "another image is loaded");
             let opened = Card::open(&self.config, image, self.model.clone());
-            opened.map_err(|error| kernel(format!("another image cannot be loaded: {error}")))
+            let opened =
+                opened.map_err(|error| kernel(format!("another image cannot be loaded: {error}")));
+            let load_time = exchange.end();
+            if opened.is_ok() {
+                self.load_ns.store(load_time.ns, Ordering::Release);
+                tracing::info!(image = image.image.name, ns = load_time.ns, "an image was loaded");
+            }
+            opened
         };
-        self.check_lost()?;
-        self.slot.lend(suits, load)
+        // A card that is lost is not touched.
+        let give_up = || self.check_lost().and_then(|()| pending.check()).err();
+        if let Some(reason) = give_up() {
+            return Err(reason);
+        }
+        self.slot.lend(suits, give_up, load)
     }
 
     /// # Errors
@@ -82,17 +96,12 @@ impl Shared {
 
     /// The image that is loaded, for estimates.
     pub(crate) fn loaded_image(&self) -> LoadedImage {
-        let card = self.slot.loaded();
-        let image = card.as_ref().map_or(&self.images.first, |card| &card.image);
+        let ability = self.slot.loaded().map(|card| card.image.ability());
         let exchange_ns = match &self.model {
             Some(model) => model.clock().exchange_ns(),
-            None => self.load_time.ns,
+            None => self.load_ns.load(Ordering::Acquire),
         };
-        LoadedImage {
-            columns_max: image.image.lanes,
-            merges: image.merges(),
-            exchange_ns: Duration::from_nanos(exchange_ns).as_secs_f64() * 1e9,
-        }
+        LoadedImage::of(ability, Duration::from_nanos(exchange_ns).as_secs_f64() * 1e9)
     }
 
     /// The limits by which merges are cut into parts for a card.

@@ -132,7 +132,7 @@ impl DeviceClock for Clock {
     }
 
     fn snapshot(&self) -> CostSnapshot {
-        let rates = self.config.rates(&self.config.builds.first);
+        let rates = self.config.rates(Some(&self.config.builds.first));
         CostSnapshot { id: self.snapshots.fetch_add(1, Ordering::Relaxed), ..rates }
     }
 }

@@ -49,14 +49,14 @@ const REQUEST_BYTES: [u64; 4] = [4 << 10, 64 << 10, 1 << 20, 4 << 20];
 
 impl Config {
     /// The speed that a drive of this configuration states before a command has run, with this
-    /// build loaded: the first snapshot, of a drive where nothing runs.
-    pub(crate) fn rates(&self, loaded: &Build) -> CostSnapshot {
+    /// build loaded, or none during an exchange: the first snapshot, of a drive where nothing runs.
+    pub(crate) fn rates(&self, loaded: Option<&Build>) -> CostSnapshot {
         let Self { timing, builds, .. } = self;
         CostSnapshot {
             id: 0,
-            lanes: loaded.scan_units,
+            lanes: builds.first.scan_units,
             start_ns: timing.setup_ns,
-            media: timing.media_rates(loaded.scan_units),
+            media: timing.media_rates(builds.first.scan_units),
             link_bytes_per_s: Some(timing.link_bytes_per_s),
             dictionary_bytes_per_s: Some(timing.dictionary_bytes_per_s()),
             scan: RatesByRequest::uniform(timing.scan_rates()),
@@ -66,11 +66,9 @@ impl Config {
             },
             queue_depth: 0,
             free_bytes: self.memory_bytes,
-            image: builds.merging.map(|_| LoadedImage {
-                columns_max: loaded.lanes,
-                merges: loaded.merges(),
-                exchange_ns: timing.image_load_ns,
-            }),
+            image: builds
+                .merging
+                .map(|_| LoadedImage::of(loaded.map(Build::ability), timing.image_load_ns)),
         }
     }
 }

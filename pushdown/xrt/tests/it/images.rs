@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tests drives whose images are narrow, or that have two of them, on XRT's own software emulation.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use nearscan_conformance::{
     Options, check_with,
-    sample::{Sample, envelope, merge, modelled, run, session},
+    sample::{Sample, envelope, merge, modelled, run, run_within, session},
 };
 use nearscan_drive::{Drive, Failure, Outcome, Work};
 use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator};
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::{
     emulation::{card, image, works},
+    proxy::Proxy,
     trial::{Runtime, Trial},
 };
 
@@ -23,6 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         xrt("a_narrow_image_makes_a_narrow_drive", narrow_images),
         xrt("a_drive_of_two_images_loads_the_one_that_a_command_needs", two_images),
         xrt("an_image_that_cannot_be_loaded_fails_its_command_alone", image_that_cannot_be_loaded),
+        xrt("a_command_that_waits_for_an_image_does_not_lose_the_card", slow_exchange),
         xrt("images_that_cannot_replace_each_other_are_refused", unequal_images),
     ]
 }
@@ -83,6 +85,37 @@ fn image_that_cannot_be_loaded() {
     works(&drive);
     std::fs::write(&merging, bytes).unwrap();
     let merged = run(session.as_ref(), command(30)).unwrap();
+    assert!(matches!(merged.outcome, Outcome::Finished(_)), "{merged:?}");
+}
+
+fn slow_exchange() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["smartssd_scan", "smartssd_scan_merge"].map(|name| image(folder.path(), name));
+    let images = [0, 1].map(|at| read_image(&paths[at]).unwrap());
+    let model = EmulatedCard::new(&images[0], Some(&images[1]), CardConfig::default());
+    let proxy = Arc::new(Proxy::new(model));
+    let [first, merging] = paths;
+    let grace = Duration::from_millis(100);
+    let config = Config { merge_xclbin: Some(merging), grace, ..Config::new("0", first) };
+    let drive = XrtDrive::open(&config, Some(Arc::<Proxy>::clone(&proxy))).unwrap();
+    let session = session(&drive);
+    let samples = [500, 700].map(Sample::plain);
+    let merge = |id| merge(&samples, &drive, envelope(session.as_ref(), id));
+    let scan = |id| samples[0].columns(&drive, 6, envelope(session.as_ref(), id));
+    proxy.set_load_time(Duration::from_secs(1));
+    let timeout = Duration::from_millis(200);
+    std::thread::scope(|scope| {
+        let begun = scope.spawn(|| run_within(session.as_ref(), merge(20), timeout).unwrap());
+        // One waits for the card while the other loads it.
+        let waits = scope.spawn(|| run_within(session.as_ref(), scan(1), timeout).unwrap());
+        for ended in [begun.join().unwrap(), waits.join().unwrap()] {
+            assert_eq!(ended.outcome, Outcome::Failed(Failure::Timeout));
+        }
+    });
+    assert_eq!(drive.lost(), None);
+    proxy.set_load_time(Duration::ZERO);
+    works(&drive);
+    let merged = run(session.as_ref(), merge(30)).unwrap();
     assert!(matches!(merged.outcome, Outcome::Finished(_)), "{merged:?}");
 }
 

@@ -7,12 +7,15 @@ use std::{
     os::unix::net::{UnixListener, UnixStream},
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use nearscan_command::MergeCut;
-use nearscan_drive::{CardModel, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work};
+use nearscan_drive::{
+    CardModel, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work, clock::pause,
+};
 use nearscan_emulator::EmulatedCard;
 
 /// The outcome of the connection.
@@ -32,11 +35,19 @@ pub(crate) enum Link {
 pub(crate) struct Proxy {
     card: Arc<EmulatedCard>,
     link: Arc<AtomicU32>,
+    load_ms: AtomicU64,
 }
 
 impl Proxy {
     pub(crate) fn new(card: EmulatedCard) -> Self {
-        Self { card: Arc::new(card), link: Arc::new(AtomicU32::new(Link::Up as u32)) }
+        let link = Arc::new(AtomicU32::new(Link::Up as u32));
+        Self { card: Arc::new(card), link, load_ms: AtomicU64::new(0) }
+    }
+
+    /// Makes loading an image last so long, from the next time on.
+    pub(crate) fn set_load_time(&self, time: Duration) {
+        let ms = u64::try_from(time.as_millis()).unwrap();
+        self.load_ms.store(ms, Ordering::SeqCst);
     }
 
     /// Lets something become of the connection, from the next answer on.
@@ -71,6 +82,7 @@ impl CardModel for Proxy {
     }
 
     fn serve(self: Arc<Self>, listener: UnixListener, memory: MakeMemory) -> std::io::Result<()> {
+        pause(Duration::from_millis(self.load_ms.load(Ordering::SeqCst)));
         let folder = tempfile::tempdir()?;
         let inner = folder.path().join("card");
         Arc::clone(&self.card).serve(UnixListener::bind(&inner)?, memory)?;
