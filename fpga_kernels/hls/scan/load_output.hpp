@@ -283,6 +283,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   plan.write.column_count = plan.columns.column_count;
   plan.write.bytes_max = output.bytes_max;
   plan.write.rows_max = output.rows_max;
+  if (status != STATUS_OK) return status;
 COPY_COLUMNS:
   for (uint32_t index = 0; index < plan.columns.column_count; index++) {
 #pragma HLS PIPELINE off
