@@ -26,8 +26,8 @@
 // that a command does not use ends at once; a simulation leaves it out.
 //
 // NS_NEEDED_DEPTH(type, depth) stands behind the namespace of a token. It says that whoever writes
-// such tokens relies on that many places, for its reader asks for no more. The synthesis tool is
-// told by the type of the FIFO.
+// such tokens relies on that many places: its reader asks for no more, or does not begin before.
+// The synthesis tool is told by the type of the FIFO.
 //
 // NS_RARE stands for `inline` before a function that common queries do not call: a compiler then
 // makes the code around its calls as if it were not there, which a simulation is faster with.

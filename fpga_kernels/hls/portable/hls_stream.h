@@ -4,7 +4,8 @@
 // `read` on an empty and `write` to a full FIFO give way to the other stages (see dataflow.hpp).
 //
 // A FIFO whose writer may rely on some places, because its reader asks for no more tokens than
-// that, has so many of them in the mode `smallest`, too: see NS_NEEDED_DEPTH in platform.hpp.
+// that or does not begin before, has so many of them in the mode `smallest`, too: see
+// NS_NEEDED_DEPTH in platform.hpp.
 #pragma once
 
 #include <cstdlib>

@@ -206,7 +206,10 @@ ITERATIONS:
       if (rows.last) return FOLD_ENDS;
       own.rows_aggregated += count_bits(rows.keep);
       read_word(plan, rows, numbers_in, shape, in_order, word);
-      if (!groups.find(word.group_of, word.keep, word.place_of)) return FOLD_MISSES;
+      if (!groups.find(word.group_of, word.keep, word.place_of)) {
+        work.iterations++;
+        return FOLD_MISSES;
+      }
     }
     const uint32_t first = lowest_bit(word.pairs) * ROWS_PER_ITERATION;
     fold_pair(plan.slots, in_order, word.slots, first, word.keep, word.place_of, groups);

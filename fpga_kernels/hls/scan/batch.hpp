@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches: some words of all columns on their way through the processes of filter and projection.
 //
-// One process gathers a batch, one evaluates it, one passes it on, and each works on a batch of its
-// own, so that the busiest of the three is what a batch costs. The words travel in blocks, which
-// the one that evaluates reads once for each step; what is known of a batch goes beside them.
+// One process gathers a batch, one evaluates it, one passes it on (and in the filter one looks keys
+// up), and each works on a batch of its own, so that the busiest is what a batch costs. The words
+// travel in blocks, which the one that evaluates reads once for each step; what is known of a batch
+// goes beside them.
 #pragma once
 
 #include "steps.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter: joins the lanes row by row, evaluates the predicate, looks keys up of the rows that
-// it keeps, and passes on what is kept. Four processes, each on a batch of its own.
+// The filter: joins the lanes row by row, evaluates the predicate, looks up the keys of the rows
+// that it keeps, and passes on what is kept. Four processes, each on a batch of its own.
 #pragma once
 
 #include "keys.hpp"

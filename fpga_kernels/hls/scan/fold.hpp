@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds the rows of a word into the states of their groups.
 //
-// An iteration takes two rows, one beside the other, and all slots of both, whatever their groups;
-// the one in which a word arrives takes its first two:
-// see groups.hpp for why none waits for the one before. Where both rows are of one group, the
-// second one adds to what the first one gives. Sums of floats, which depend on the order of the
+// An iteration takes two rows, one beside the other, and all slots of both, whatever their groups:
+// see groups.hpp for why none waits for the one before. The iteration in which a word arrives takes
+// its first two rows. Where both rows are of one group, the second one adds to what the first one
+// gives. Sums of floats, which depend on the order of the
 // rows, and extremes of byte strings, which ask the memory, go row by row behind that.
 #pragma once
 

@@ -447,7 +447,6 @@ typedef hls::stream<stored_token, 4> stored_stream;
 typedef hls::stream<uint32_t, SCRATCH_DEPTH> written_stream;
 /// The dictionary of a key column, once, before its first values: how many entries, then each.
 typedef hls::stream<int64_t, 2> key_stream;
-/// Whether the command was cancelled, once.
 
 }  // namespace nearscan
 
