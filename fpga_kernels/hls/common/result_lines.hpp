@@ -35,33 +35,6 @@ LINE_OF_WORDS:
   return line;
 }
 
-/// Words one after the other into the lines of the output, with their checksum.
-struct payload_writer {
-  line_t line;
-  /// The next word of the output.
-  uint64_t at;
-  /// Iterations of all loops of the process that writes, which follow each other.
-  uint64_t iterations;
-  uint32_t checksum;
-
-  payload_writer() : line(), at(RESULT_RECORD_BYTES / 8), iterations(0), checksum(CRC32C_START) {}
-
-  void put(result_lines& out, uint64_t word) {
-    set_line_word(line, at % LINE_WORDS, word);
-    at++;
-    checksum = crc32c_word(checksum, word);
-    if (at % LINE_WORDS == 0) out.write(result_line{line, LINE_WORDS, at / LINE_WORDS - 1, false});
-  }
-
-  /// Sends the words of the last line, if it is not whole.
-  void flush(result_lines& out) {
-    const uint32_t words = static_cast<uint32_t>(at % LINE_WORDS);
-    if (words != 0) {
-      out.write(result_line{line, static_cast<uint8_t>(words), at / LINE_WORDS, false});
-    }
-  }
-};
-
 /// Sends a header as the first lines of the output, and that they are the last.
 inline void send_header(const result_record& record, result_lines& out) {
   uint64_t words[RESULT_RECORD_BYTES / 8];

@@ -3,23 +3,47 @@
 // array: they are the segments of the result.
 #pragma once
 
-#include "../common/packing.hpp"
+#include "../common/block_bytes.hpp"
 #include "../common/result_lines.hpp"
 #include "allocation.hpp"
 
 namespace nearscan {
 namespace merging {
 
-/// The position in the result. A word is put per iteration.
-struct result_writer : payload_writer {
+/// The position in the result: words one after the other into the lines of the output, with their
+/// checksum. A word is put per iteration.
+struct result_writer {
+  line_t line;
+  /// The next word of the output.
+  uint64_t at;
+  /// Iterations of all loops of the process that writes, which follow each other.
+  uint64_t iterations;
+  uint32_t checksum;
   uint64_t rows_out;
   uint64_t blocks;
 
-  result_writer() : rows_out(0), blocks(0) {}
+  result_writer()
+      : line(),
+        at(RESULT_RECORD_BYTES / 8),
+        iterations(0),
+        checksum(CRC32C_START),
+        rows_out(0),
+        blocks(0) {}
 
   void put(result_lines& out, uint64_t word) {
-    payload_writer::put(out, word);
+    set_line_word(line, at % LINE_WORDS, word);
+    at++;
+    checksum = crc32c_word(checksum, word);
+    if (at % LINE_WORDS == 0) out.write(result_line{line, LINE_WORDS, at / LINE_WORDS - 1, false});
     iterations++;
+  }
+
+  /// Sends the words of the last line, if it is not whole.
+  void flush(result_lines& out) {
+    const uint32_t words = static_cast<uint32_t>(at % LINE_WORDS);
+    if (words != 0) {
+      out.write(result_line{line, static_cast<uint8_t>(words), at / LINE_WORDS, false});
+    }
   }
 };
 

@@ -5,7 +5,6 @@
 // requests are under way as the port keeps. So no iteration waits for what one before it has read.
 #pragma once
 
-#include "../common/packing.hpp"
 #include "allocation.hpp"
 
 namespace nearscan {
@@ -81,6 +80,31 @@ PIECES:
   if (steps > plan.steps_max) own.status = STATUS_STEPS_EXCEEDED;
   reports.write(own);
 }
+
+/// Bytes that wait for their word to fill.
+struct byte_packer {
+  u128 hold;
+  uint32_t held;
+
+  byte_packer() : hold(0), held(0) {}
+
+  /// Puts `count` bytes, 8 at most, behind those that wait. The rest of `bytes` is zero.
+  template <typename Out, typename Writer>
+  void put(uint64_t bytes, uint32_t count, Writer& writer, Out out) {
+    hold |= static_cast<u128>(bytes) << (8 * held);
+    held += count;
+    if (held >= 8) {
+      writer.put(out, static_cast<uint64_t>(hold));
+      hold >>= 64;
+      held -= 8;
+    }
+  }
+
+  template <typename Out, typename Writer>
+  void finish(Writer& writer, Out out) {
+    if (held != 0) writer.put(out, static_cast<uint64_t>(hold));
+  }
+};
 
 /// Puts packed words into a stream.
 struct packed_writer {

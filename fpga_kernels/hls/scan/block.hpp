@@ -2,7 +2,7 @@
 // A block of rows while it fills, and the strings of its columns.
 #pragma once
 
-#include "../common/packing.hpp"
+#include "../common/block_bytes.hpp"
 #include "parts.hpp"
 #include "program.hpp"
 
