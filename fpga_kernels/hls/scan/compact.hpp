@@ -6,64 +6,10 @@
 // block. Codes are numbered before the block is written, a row per iteration.
 #pragma once
 
+#include "facts.hpp"
 #include "write_numbers.hpp"
 
 namespace nearscan {
-
-/// What is known of a column of the block that fills: of its rows that are not null, the least and
-/// the greatest number, or length of a string.
-struct column_facts {
-  int64_t least;
-  int64_t greatest;
-  uint64_t string_bytes;
-  bool has_null;
-  /// Whether all strings of the result so far name an entry of the column's dictionary.
-  bool coded;
-};
-
-inline void clear_facts(column_facts& facts) {
-  facts.least = INT64_MAX;
-  facts.greatest = INT64_MIN;
-  facts.string_bytes = 0;
-  facts.has_null = false;
-}
-
-/// Takes one row of a column in.
-inline void note_value(uint8_t width, bool valid, int64_t value, column_facts& facts) {
-  facts.has_null = facts.has_null || !valid;
-  if (!valid) return;
-  const uint64_t reference = static_cast<uint64_t>(value);
-  const uint64_t length = reference_length(reference);
-  const int64_t number = width == WIDTH_BYTES ? static_cast<int64_t>(length) : value;
-  facts.least = number < facts.least ? number : facts.least;
-  facts.greatest = number > facts.greatest ? number : facts.greatest;
-  facts.string_bytes += length;
-  facts.coded = facts.coded && is_coded(reference);
-}
-
-/// What eight rows of a column add, of which `rows` are the block's.
-inline column_facts facts_of_word(uint8_t width, const number_token& numbers, uint8_t rows,
-                                  uint8_t valid) {
-  column_facts facts = column_facts();
-  clear_facts(facts);
-  facts.coded = true;
-NOTE_ROWS:
-  for (uint32_t row = 0; row < static_cast<uint32_t>(ROWS); row++) {
-#pragma HLS UNROLL
-    if (((rows >> row) & 1) == 0) continue;
-    note_value(width, ((valid >> row) & 1) != 0, numbers.row[row], facts);
-  }
-  return facts;
-}
-
-/// Adds what a word adds.
-inline void join_facts(const column_facts& word, column_facts& facts) {
-  facts.least = word.least < facts.least ? word.least : facts.least;
-  facts.greatest = word.greatest > facts.greatest ? word.greatest : facts.greatest;
-  facts.string_bytes += word.string_bytes;
-  facts.has_null = facts.has_null || word.has_null;
-  facts.coded = facts.coded && word.coded;
-}
 
 /// Words of a table that may be on their way to it: more than its memory takes cycles to be read.
 static constexpr uint32_t TABLE_DELAY = 4;
@@ -300,8 +246,8 @@ SHAPE_COLUMNS:
     const uint8_t width = plan.width[column];
     const uint8_t table = plan.table[column];
     writer.iterations++;
-    uint64_t strings = width == WIDTH_BYTES ? facts[column].string_bytes : 0;
-    shape.plain_bytes += column_bytes(block.rows, width, strings);
+    uint64_t strings = string_bytes_of(width, facts[column]);
+    shape.plain_bytes += plain_column_bytes(block.rows, width, facts[column]);
     if (table != NO_TABLE && facts[column].coded) {
       number_strings(block, column, table, codes);
       writer.iterations += block.rows;

@@ -6,7 +6,7 @@
 // behind it, and are the first of the next one.
 #pragma once
 
-#include "compact.hpp"
+#include "facts.hpp"
 
 namespace nearscan {
 
@@ -102,18 +102,19 @@ inline void begin_facts(column_facts facts[SLOTS]) {
 FIRST_FACTS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
-    clear_facts(facts[column]);
-    facts[column].coded = true;
+    facts[column] = no_facts();
   }
 }
 
-/// Nothing is known of the next block.
+/// Nothing is known of the next block, but whether strings of the result have codes.
 inline void forget_facts(column_facts facts[SLOTS]) {
 #pragma HLS ARRAY_PARTITION variable = facts complete
 FORGET_FACTS:
   for (uint32_t column = 0; column < static_cast<uint32_t>(SLOTS); column++) {
 #pragma HLS UNROLL
-    clear_facts(facts[column]);
+    const bool coded = facts[column].coded;
+    facts[column] = no_facts();
+    facts[column].coded = coded;
   }
 }
 

@@ -2,6 +2,7 @@
 // Packs kept rows into blocks of columns and writes them, the header last.
 #pragma once
 
+#include "compact.hpp"
 #include "fill.hpp"
 
 namespace nearscan {
@@ -14,9 +15,7 @@ COLUMN_BYTES_SUM:
   for (uint32_t column = 0; column < plan.column_count; column++) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    const bool is_string = plan.width[column] == WIDTH_BYTES;
-    total +=
-        column_bytes(block.rows, plan.width[column], is_string ? facts[column].string_bytes : 0);
+    total += plain_column_bytes(block.rows, plan.width[column], facts[column]);
   }
   return total;
 }
