@@ -43,7 +43,9 @@ static constexpr uint32_t EXCHANGE_DEPTH = 3;
 struct group_table {
   static constexpr uint32_t NONE_THERE = 0xffffffffu;
   static constexpr uint8_t IN_MEMORY = 0xff;
-  static constexpr uint32_t PLACE_COPIES = ROWS / 2;
+  /// Rows that look a place up in one copy: as many as a memory has ports.
+  static constexpr int ROWS_PER_COPY = 2;
+  static constexpr uint32_t PLACE_COPIES = ROWS / ROWS_PER_COPY;
   group_states memory[GROUPS_MAX];
   group_states at_hand[GROUPS_AT_HAND];
   /// Which group is at a place, and at which place a group is: copies for two rows each, since a
@@ -94,7 +96,7 @@ struct group_table {
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
       const bool kept = ((keep >> row) & 1) != 0;
-      places[row] = kept ? place_of[row / 2][group_of[row]] : 0;
+      places[row] = kept ? place_of[row / ROWS_PER_COPY][group_of[row]] : 0;
       missing |= places[row] == IN_MEMORY ? 1 : 0;
     }
     return missing == 0;
@@ -127,7 +129,7 @@ struct group_table {
   TAKEN:
     for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-      const uint8_t place = place_of[row / 2][group_of[row]];
+      const uint8_t place = place_of[row / ROWS_PER_COPY][group_of[row]];
       if (((keep >> row) & 1) != 0 && place != IN_MEMORY) taken |= 1u << place;
     }
   MISSING:

@@ -189,7 +189,6 @@ ROW_COLUMNS:
     output_plan column = output_plan();
     column.operand = record.operand;
     column.filter = NONE;
-    column.stream = static_cast<uint8_t>(index);
     column.width = static_cast<uint8_t>(record.width);
     plan.columns.columns[index] = column;
   }

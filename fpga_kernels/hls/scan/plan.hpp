@@ -298,8 +298,8 @@ struct output_plan {
   uint8_t function;
   /// Lane of a group key by codes.
   uint8_t lane;
-  /// The stream that its numbers take to the aggregates: its own, but of a command with groups
-  /// those of the slots come first, so that a slot has the same one whatever the keys are.
+  /// Of a command with groups the stream that its numbers take to the aggregates: those of slots
+  /// come first, so that a slot has the same one whatever the keys are.
   uint8_t stream;
   bool is_key;
   /// Of its operand only validity counts.

@@ -167,10 +167,6 @@ BATCHES:
   reports.write(own);
 }
 
-/// Columns of a word that are sent per iteration: the steps' memory has as many ports to read it.
-static constexpr uint32_t SENT_COLUMNS = 2;
-static_assert(SENT_COLUMNS == SIDES, "columns that are passed on have as many streams");
-
 /// Sends the columns of a word, those that only count left out; gives the iterations.
 inline uint32_t send_columns(const columns_plan& plan, uint8_t keep,
                              const value_token columns[LANES], const step_values& steps,
@@ -190,7 +186,7 @@ COLUMNS:
     if (passes && plan.states) numbers[plan.columns[index].stream].write(number);
     if (passes && !plan.states) passed[index % SIDES].write(number);
   }
-  return (sent + SENT_COLUMNS - 1) / SENT_COLUMNS;
+  return (sent + SIDES - 1) / SIDES;
 }
 
 /// Passes on the output columns of a word; gives the iterations.

@@ -28,7 +28,7 @@ static constexpr int LOADERS = 2;
 static constexpr int ROWS = ROWS_PER_WORD;
 static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
 /// Columns of a word that are passed on to be written per iteration, each through a stream of its
-/// own: the even ones through the first.
+/// own: the even ones through the first. They are made out of memories of as many ports.
 static constexpr uint32_t SIDES = 2;
 
 /// A beat of a column chunk. `first` is the first byte of it that belongs to the chunk.
