@@ -12,13 +12,15 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (identity, can) = (&self.identity, &self.capabilities);
         writeln!(f, "{}: {} ({})", identity.kind, identity.model, identity.uuid)?;
+        let merges = match can.merge_inputs_max {
+            0 => "no merges".to_owned(),
+            inputs => format!("merges of {inputs} scans of {} columns", can.merge_columns_max),
+        };
         writeln!(
             f,
-            "{} columns and {} steps of a command, merges of {} results of {} columns, {} commands in flight, {} MiB",
+            "{} columns and {} steps of a command, {merges}, {} commands in flight, {} MiB",
             can.columns_max,
             can.steps_max,
-            can.merge_inputs_max,
-            can.merge_columns_max,
             can.in_flight_max,
             can.memory_bytes >> 20
         )?;

@@ -387,8 +387,9 @@ pub struct LoadedImage {
 
 impl LoadedImage {
     /// An image of this ability; none is loaded during an exchange, and after one that failed.
-    pub fn of(ability: Option<ImageAbility>, exchange_ns: f64) -> Self {
+    pub fn of(ability: Option<ImageAbility>, exchange_ns: u64) -> Self {
         let ability = ability.unwrap_or_default();
+        let exchange_ns = to_f64(exchange_ns);
         Self { columns_max: ability.columns_max, merges: ability.merges(), exchange_ns }
     }
 }

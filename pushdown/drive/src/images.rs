@@ -4,7 +4,7 @@
 //!
 //! An FPGA holds one image at a time. A drive may have two: a wide one that scans, and one that
 //! scans fewer columns and also merges. A command that the loaded image can run shares it with
-//! others; any other command waits until nobody uses the image, and loads its own.
+//! others; any other command waits until no command uses the image, and loads its own.
 //!
 //! ```text
 //! scan |---|
@@ -27,8 +27,22 @@ use std::{
     time::Duration,
 };
 
+use crate::{capabilities::ImageAbility, drive::Work};
+
 /// Interval at which a command that waits looks whether it is given up.
 const TICK: Duration = Duration::from_millis(5);
+
+/// The image to load for a command: of `images` the first that runs it; nothing when `loaded` runs
+/// it, or none does.
+pub fn image_needed<T>(
+    work: &Work,
+    loaded: &T,
+    images: impl IntoIterator<Item = T>,
+    ability: impl Fn(&T) -> ImageAbility,
+) -> Option<T> {
+    let runs = |image: &T| work.runs_in(&ability(image));
+    if runs(loaded) { None } else { images.into_iter().find(runs) }
+}
 
 /// The place of the one image that is loaded; `T` is what a drive knows of an image.
 #[derive(Debug)]
@@ -68,7 +82,7 @@ impl<T> ImageSlot<T> {
     }
 
     /// Lends the loaded image if `suits` says that it can run the command. Otherwise waits until
-    /// nobody uses it, and lends what `load` makes of it: a command may still look at the one
+    /// no command uses it, and lends what `load` makes of it: a command may still look at the one
     /// before, but runs in it no more.
     ///
     /// # Errors
@@ -266,7 +280,7 @@ mod tests {
             assert_eq!(first.join().unwrap(), Err("cancelled"));
             assert_eq!(behind.join().unwrap(), Err("cancelled"));
         });
-        // The image is free, but nobody wants it any more.
+        // The image is free, but the command that was given up does not load it.
         drop(lent);
         assert_eq!(wait(), Err("cancelled"));
         assert!(!lend(&slot, "scan").was_loaded());

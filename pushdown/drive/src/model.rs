@@ -19,7 +19,7 @@
 
 use std::{fmt::Debug, fs::File, os::unix::net::UnixListener, sync::Arc};
 
-use nearscan_command::{Counters, MediaPlan, MergeCut};
+use nearscan_command::{Counters, MediaPlan};
 
 use crate::{
     cost::CostSnapshot,
@@ -58,8 +58,8 @@ pub trait CardModel: Send + Sync + Debug {
     /// Its clock.
     fn clock(&self) -> &dyn DeviceClock;
 
-    /// Returns how it cuts merges.
-    fn merge_cut(&self) -> MergeCut;
+    /// Rows that make one more part of a merge worth its search.
+    fn merge_part_rows(&self) -> u64;
 
     /// Whether it takes this work.
     ///

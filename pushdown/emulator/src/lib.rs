@@ -15,7 +15,8 @@
 //! # Invariants
 //!
 //! - Results and modelled times are a function of the command, the configuration and the seed:
-//!   neither thread scheduling nor the order of completions enters.
+//!   neither thread scheduling nor the order of completions enters; but the exchange of an image is
+//!   charged to the first command that needs the other one.
 //! - Device memory never exceeds its size; every lease is released.
 //! - A fault ([`faults`]) is decided from the seed and the command alone, so a run can be repeated;
 //!   except for one that is requested by a command's place in the order of submission.

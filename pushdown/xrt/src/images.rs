@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use nearscan_command::layout::{FORMAT_MAJOR, FORMAT_MINOR};
-use nearscan_drive::{Capabilities, ImageAbility, Work};
+use nearscan_drive::{Capabilities, ImageAbility, Work, images::image_needed};
 use nearscan_link::{Image, Kernel, metadata::Format};
 
 use crate::{config::Config, error::OpenError};
@@ -90,9 +90,12 @@ impl Images {
     }
 
     /// The image to load for a command; nothing when `loaded` runs it, or none does.
-    pub(crate) fn needed(&self, work: &Work, loaded: &ImageFile) -> Option<&ImageFile> {
-        let runs = |file: &ImageFile| work.runs_in(&file.ability());
-        if runs(loaded) { None } else { self.all().find(|file| runs(file)) }
+    pub(crate) fn needed<'a>(
+        &'a self,
+        work: &Work,
+        loaded: &'a ImageFile,
+    ) -> Option<&'a ImageFile> {
+        image_needed(work, &loaded, self.all(), |file| file.ability())
     }
 
     /// What a card with these images can do, with the one that a command needs.

@@ -36,7 +36,7 @@ impl Job {
     pub(crate) fn run(self, shared: &Shared, unit: usize) {
         // The time of an exchange is not that of the command.
         let card = shared.card_for(&self.work, &self.pending);
-        self.pending.reach_card(card.is_ok());
+        self.pending.set_on_card(card.is_ok());
         let watch = Stopwatch::start();
         let mut progress = Progress::default();
         let executed = card.as_deref().map_err(Failure::clone).and_then(|card| {
@@ -56,12 +56,8 @@ impl Job {
             }
             Err(failure) => Outcome::Failed(failure),
         };
-        let exchange_ns = match &shared.model {
-            Some(model) if was_loaded => model.clock().exchange_ns(),
-            _ => 0,
-        };
         let link_bytes = progress.traffic.link_bytes;
-        let time = shared.time_of(progress.modelled, exchange_ns, link_bytes, watch.measured());
+        let time = shared.time_of(progress.modelled, was_loaded, link_bytes, watch.measured());
         let Self { lease, pending, .. } = self;
         // Memory and place are released before the completion is sent.
         drop(lease);

@@ -8,6 +8,7 @@
 //! ```text
 //! process, environment, library    what the runtime wants before anything else
 //! handles, pool, unit, card        the runtime's objects, and the order in which they close
+//! images                           what a card can be loaded with, and which one a command needs
 //! media, job, merge                a command: file to device, kernel, result to host
 //! running, shared, drive           many commands, deadlines, cancellation, the drive itself
 //! checks, error                    what a card needs, and what is said where it is missing

@@ -76,8 +76,8 @@ impl Pending {
     }
 
     /// Notes whether it has the card.
-    pub(crate) fn reach_card(&self, has_card: bool) {
-        self.on_card.store(has_card, Ordering::Release);
+    pub(crate) fn set_on_card(&self, on_card: bool) {
+        self.on_card.store(on_card, Ordering::Release);
     }
 
     /// Whether it is still wanted.
@@ -231,7 +231,7 @@ impl Running {
     }
 
     /// Notes that an exchange of images begins.
-    pub(crate) fn exchange(&self) -> Exchange<'_> {
+    pub(crate) fn begin_exchange(&self) -> Exchange<'_> {
         let since = Stopwatch::start();
         *self.exchange.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
         Exchange { running: self, since }

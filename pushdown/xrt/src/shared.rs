@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Holds what a drive, its sessions and its threads share: the card, and the jobs that wait or run.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use nearscan_command::MergeCut;
@@ -18,7 +15,7 @@ use nearscan_drive::{
 use crate::{
     card::Card,
     config::Config,
-    images::{ImageFile, Images},
+    images::Images,
     running::{Pending, Running},
     unit::kernel,
 };
@@ -56,14 +53,11 @@ impl Shared {
         work: &Work,
         pending: &Pending,
     ) -> Result<LentImage<'_, Card>, Failure> {
-        let needed = |loaded: &ImageFile| self.images.needed(work, loaded);
-        let suits = |card: &Card| needed(&card.image).is_none();
+        let suits = |card: &Card| self.images.needed(work, &card.image).is_none();
         let load = |before: Option<Arc<Card>>| {
-            let image = match &before {
-                Some(card) => needed(&card.image).unwrap_or(&self.images.first),
-                None => needed(&self.images.first).unwrap_or(&self.images.first),
-            };
-            let exchange = self.running.exchange();
+            let from = before.as_ref().map_or(&self.images.first, |card| &card.image);
+            let image = self.images.needed(work, from).unwrap_or(from);
+            let exchange = self.running.begin_exchange();
             if let Some(card) = &before {
                 card.close();
             }
@@ -101,14 +95,14 @@ impl Shared {
             Some(model) => model.clock().exchange_ns(),
             None => self.load_ns.load(Ordering::Acquire),
         };
-        LoadedImage::of(ability, Duration::from_nanos(exchange_ns).as_secs_f64() * 1e9)
+        LoadedImage::of(ability, exchange_ns)
     }
 
     /// The limits by which merges are cut into parts for a card.
     pub(crate) fn merge_cut(&self, card: &Card) -> MergeCut {
         let units = u32::try_from(card.merges.len()).unwrap_or(u32::MAX);
-        let cut = MergeCut { units, part_rows: MergeCut::PART_ROWS };
-        self.model.as_ref().map_or(cut, |model| MergeCut { units, ..model.merge_cut() })
+        let of_model = self.model.as_ref().map(|model| model.merge_part_rows());
+        MergeCut { units, part_rows: of_model.unwrap_or(MergeCut::PART_ROWS) }
     }
 
     /// Gives the card up.
@@ -124,11 +118,12 @@ impl Shared {
         }
     }
 
-    /// The time of a command: measured on a card, modelled in emulation.
+    /// The time of a command, for which an image was loaded or not: measured on a card, modelled in
+    /// emulation.
     pub(crate) fn time_of(
         &self,
         modelled: Option<Modelled>,
-        exchange_ns: u64,
+        was_loaded: bool,
         link_bytes: u64,
         measured: Measured,
     ) -> DriveTime {
@@ -137,6 +132,7 @@ impl Shared {
             Some(model) => {
                 let clock = model.clock();
                 let link_ns = clock.link_ns(link_bytes);
+                let exchange_ns = if was_loaded { clock.exchange_ns() } else { 0 };
                 let time = modelled.unwrap_or_else(|| clock.idle());
                 DriveTime::Modelled(Modelled { link_ns, exchange_ns, ..time })
             }

@@ -30,7 +30,7 @@ use std::{
     },
 };
 
-use nearscan_command::{Counters, MediaPlan, MergeCut};
+use nearscan_command::{Counters, MediaPlan};
 use nearscan_drive::{
     CardModel, CostSnapshot, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work,
 };
@@ -81,10 +81,8 @@ impl CardModel for EmulatedCard {
         &self.clock
     }
 
-    fn merge_cut(&self) -> MergeCut {
-        let config = &self.clock.config;
-        let units = config.builds.that_merges().map_or(0, |build| build.merge_units);
-        MergeCut { units, part_rows: config.merge_part_rows }
+    fn merge_part_rows(&self) -> u64 {
+        self.clock.config.merge_part_rows
     }
 
     fn admit(&self, work: &Work) -> Result<(), Refusal> {

@@ -68,7 +68,7 @@ impl Config {
             free_bytes: self.memory_bytes,
             image: builds
                 .merging
-                .map(|_| LoadedImage::of(loaded.map(Build::ability), timing.image_load_ns)),
+                .map(|_| LoadedImage::of(loaded.map(Build::ability), timing.exchange_ns())),
         }
     }
 }

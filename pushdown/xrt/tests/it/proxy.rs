@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-use nearscan_command::MergeCut;
 use nearscan_drive::{
     CardModel, DeviceClock, Failure, MakeMemory, Modelled, Refusal, Work, clock::pause,
 };
@@ -61,8 +60,8 @@ impl CardModel for Proxy {
         self.card.clock()
     }
 
-    fn merge_cut(&self) -> MergeCut {
-        self.card.merge_cut()
+    fn merge_part_rows(&self) -> u64 {
+        self.card.merge_part_rows()
     }
 
     fn admit(&self, work: &Work) -> Result<(), Refusal> {
