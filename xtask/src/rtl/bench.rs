@@ -111,14 +111,15 @@ fn verilate(
     let name = &module.name;
     let generated = folder.join("generated");
     let objects = folder.join("objects");
-    clear_of_other_checkout(&objects, shop.project.root())?;
+    let flags = flags(shop, &generated);
+    clear_if_made_otherwise(&objects, &flags)?;
     let mut command = shop.project.command("verilator");
     command.args(["--cc", "--exe", "--build", "-j", "2", "--trace", "--assert", "-Wall", "-O3"]);
     if warnings == Warnings::AreIgnored {
         command.args(["-Wno-fatal", "-Wno-lint"]);
     }
     command.args(["--top-module", &format!("{name}_blackbox"), "-o", "bench", "--Mdir"]);
-    command.arg(&objects).arg("-CFLAGS").arg(flags(shop, &generated));
+    command.arg(&objects).arg("-CFLAGS").arg(&flags);
     command.arg(generated.join(format!("{name}_blackbox.v"))).args(sources);
     command.arg(shop.path(&format!("tests/{name}_tb.cpp")));
     command.arg(shop.path(&format!("models/{name}.cpp")));
@@ -127,23 +128,24 @@ fn verilate(
     Ok(objects.join("bench"))
 }
 
-/// Removes objects that another checkout has made: their dependencies name its files.
-fn clear_of_other_checkout(objects: &Path, root: &Path) -> Result<()> {
-    let mark = objects.join("checkout");
-    let here = root.to_string_lossy();
-    if fs::read_to_string(&mark).is_ok_and(|made_by| made_by == here) {
+/// Removes objects that were made with other flags, among which are the folders of the checkout:
+/// their dependencies name its files.
+fn clear_if_made_otherwise(objects: &Path, flags: &str) -> Result<()> {
+    let mark = objects.join("flags");
+    if fs::read_to_string(&mark).is_ok_and(|made_with| made_with == flags) {
         return Ok(());
     }
     if objects.exists() {
         fs::remove_dir_all(objects)?;
     }
     fs::create_dir_all(objects)?;
-    fs::write(&mark, here.as_bytes()).with_context(|| format!("cannot write {}", mark.display()))
+    fs::write(&mark, flags).with_context(|| format!("cannot write {}", mark.display()))
 }
 
 fn flags(shop: &Shop<'_>, generated: &Path) -> String {
     let folders = [shop.path("tests"), shop.path("models"), shop.path("../hls")];
-    let mut flags = "-std=c++17 -O1 -Wno-unknown-pragmas -Wno-unused-label".to_owned();
+    // Without -MP a header that was removed would be wanted for the objects of before.
+    let mut flags = "-std=c++17 -O1 -MP -Wno-unknown-pragmas -Wno-unused-label".to_owned();
     for folder in folders.iter().map(PathBuf::as_path).chain([generated]) {
         flags.push_str(" -I");
         flags.push_str(&folder.to_string_lossy());
@@ -199,13 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_of_another_checkout_are_made_again() {
+    fn objects_that_were_made_with_other_flags_are_made_again() {
         let folder = tempfile::tempdir().unwrap();
         let objects = folder.path().join("objects");
         let object = objects.join("bench.o");
-        for (root, is_kept) in [("/a", false), ("/a", true), ("/b", false)] {
-            clear_of_other_checkout(&objects, Path::new(root)).unwrap();
-            assert_eq!(object.exists(), is_kept, "{root}");
+        for (flags, is_kept) in [("-I/a", false), ("-I/a", true), ("-I/b", false)] {
+            clear_if_made_otherwise(&objects, flags).unwrap();
+            assert_eq!(object.exists(), is_kept, "{flags}");
             fs::write(&object, "").unwrap();
         }
     }
