@@ -823,11 +823,11 @@ struct result_record {
   uint32_t rows_projected;  // 208: rows the projection worked on
   uint32_t memory_reads;  // 212: requests to read scratch
   uint32_t rows_aggregated;  // 216: rows the aggregates worked on
-  uint32_t dictionary_words;  // 220: 8-byte words of scratch that dictionaries of lanes took
+  uint32_t dictionary_pairs;  // 220: 16-byte pairs of words of scratch that dictionaries of lanes took
   uint64_t string_words;  // 224: 8-byte words of strings fetched, to be compared and for the output
   uint64_t payload_words;  // 232: 8-byte words of payload
   uint32_t blocks;  // 240: blocks of payload
-  uint32_t memory_write_iterations;  // 244: iterations of the stages that write scratch, those for loaders too: 8-byte words
+  uint32_t memory_write_iterations;  // 244: iterations of the stages that write scratch: a pair of words of lanes, a word of loaders
   uint32_t key_words;  // 248: 8-byte words of key filters loaded
   uint32_t memory_waits;  // 252: of the requests to read scratch those that were to be answered before the next was known
 };
@@ -875,7 +875,7 @@ static_assert(offsetof(result_record, memory_writes) == 204, "result_record");
 static_assert(offsetof(result_record, rows_projected) == 208, "result_record");
 static_assert(offsetof(result_record, memory_reads) == 212, "result_record");
 static_assert(offsetof(result_record, rows_aggregated) == 216, "result_record");
-static_assert(offsetof(result_record, dictionary_words) == 220, "result_record");
+static_assert(offsetof(result_record, dictionary_pairs) == 220, "result_record");
 static_assert(offsetof(result_record, string_words) == 224, "result_record");
 static_assert(offsetof(result_record, payload_words) == 232, "result_record");
 static_assert(offsetof(result_record, blocks) == 240, "result_record");
@@ -927,7 +927,7 @@ inline result_record load_result_record(const uint64_t* words, uint32_t at) {
   record.rows_projected = static_cast<uint32_t>(words[at / 8 + 26] >> 0);
   record.memory_reads = static_cast<uint32_t>(words[at / 8 + 26] >> 32);
   record.rows_aggregated = static_cast<uint32_t>(words[at / 8 + 27] >> 0);
-  record.dictionary_words = static_cast<uint32_t>(words[at / 8 + 27] >> 32);
+  record.dictionary_pairs = static_cast<uint32_t>(words[at / 8 + 27] >> 32);
   record.string_words = static_cast<uint64_t>(words[at / 8 + 28] >> 0);
   record.payload_words = static_cast<uint64_t>(words[at / 8 + 29] >> 0);
   record.blocks = static_cast<uint32_t>(words[at / 8 + 30] >> 0);
@@ -981,7 +981,7 @@ inline void store_result_record(const result_record& record, uint64_t* words) {
   words[26] = static_cast<uint64_t>(record.rows_projected) << 0 |
              static_cast<uint64_t>(record.memory_reads) << 32;
   words[27] = static_cast<uint64_t>(record.rows_aggregated) << 0 |
-             static_cast<uint64_t>(record.dictionary_words) << 32;
+             static_cast<uint64_t>(record.dictionary_pairs) << 32;
   words[28] = static_cast<uint64_t>(record.string_words) << 0;
   words[29] = static_cast<uint64_t>(record.payload_words) << 0;
   words[30] = static_cast<uint64_t>(record.blocks) << 0 |

@@ -111,9 +111,10 @@ typedef ap_uint<512> line_t;
 static constexpr uint32_t LINE_BYTES = 64;
 /// 8-byte words of it.
 static constexpr uint32_t LINE_WORDS = LINE_BYTES / 8;
-/// Ports of lines and of words that a kernel asks for bursts itself.
+/// Ports of lines, of words and of pairs of words that a kernel asks for bursts itself.
 typedef hls::burst_maxi<line_t> line_port;
 typedef hls::burst_maxi<uint64_t> word_port;
+typedef hls::burst_maxi<u128> pair_port;
 
 /// 64-bit word `index` of a line.
 inline uint64_t line_word(const line_t& line, int index) {

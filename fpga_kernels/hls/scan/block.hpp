@@ -122,12 +122,10 @@ PIECE_WORDS:
 /// waits for room while an answer is due. A piece takes an iteration to be asked for, and one for
 /// each half of a line.
 template <typename Strings>
-inline uint64_t write_strings(const Strings& of, scratch_stream& requests, string_stream& strings,
+inline uint64_t write_strings(const Strings& of, piece_stream& requests, string_stream& strings,
                               part_writer& writer) {
   string_walk<Strings> asked(of);
   uint8_t bytes_due[SCRATCH_DEPTH];
-  scratch_token request = scratch_token();
-  request.kind = SCRATCH_READ;
   uint64_t next = 0;
   uint32_t bytes = 0;
   bool more = asked.next(&next, &bytes, writer.iterations);
@@ -138,10 +136,9 @@ PIECES:
   while (more || due > 0) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 262144
     if (more && (due == 0 || !requests.full())) {
-      request.at = next;
-      request.count = static_cast<uint8_t>((bytes + 7) / 8);
-      requests.write(request);
-      words_read += request.count;
+      const uint8_t words = static_cast<uint8_t>((bytes + 7) / 8);
+      requests.write(piece_token{next, words, false});
+      words_read += words;
       bytes_due[(oldest + due) % SCRATCH_DEPTH] = static_cast<uint8_t>(bytes);
       due++;
       writer.iterations++;

@@ -261,7 +261,7 @@ SHAPE_COLUMNS:
 /// Writes a compact column.
 inline void write_compact_column(const write_plan& plan, const block_buffer& block, uint32_t column,
                                  const compact_column_record& record, const code_tables& codes,
-                                 scratch_stream& requests, string_stream& strings,
+                                 piece_stream& requests, string_stream& strings,
                                  part_writer& writer, write_counters& counters) {
   uint64_t words[COMPACT_COLUMN_RECORD_BYTES / 8];
   store_compact_column_record(record, words);

@@ -8,12 +8,6 @@
 
 namespace nearscan {
 
-/// Sends the word that fills on. Its strings are asked to be written before it goes.
-inline void finish_word(lane_state& lane, value_stream& values, memory_lane& memory) {
-  lane.string_words.flush(memory);
-  lane.words.put(values, memory);
-}
-
 /// Reads what stands before the values of a page.
 template <typename Plan>
 inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_stream& values,
@@ -51,8 +45,8 @@ inline uint32_t open_data_page(byte_stream& payload, memory_lane& memory, value_
   if (open.encoding == ENCODING_DELTA_BINARY_PACKED) lane.delta.start_page();
   if (open.encoding == ENCODING_BYTE_STREAM_SPLIT) {
     const uint64_t steps_before = lane.steps;
-    const uint32_t status = store_streams(payload, memory, lane.bits, plan, lane.scratch, rest,
-                                          lane.slot_words, lane.steps, lane.split);
+    const uint32_t status =
+        store_streams(payload, memory, lane.bits, plan, lane.scratch, rest, lane.steps, lane.split);
     // A word of a stream per iteration.
     lane.iterations += lane.steps - steps_before;
     return status;
@@ -104,7 +98,7 @@ WORDS_OF_PAGE:
     lane.values += count_bits(part.valid);
     lane.steps += part.count;
     left -= part.count;
-    if (word.count == ROWS) finish_word(lane, values, memory);
+    if (word.count == ROWS) lane.words.put(values, memory);
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
   lane.rows += row_count;
@@ -146,16 +140,15 @@ inline uint32_t read_data_page(byte_stream& payload, memory_lane& memory, value_
 
 /// Ends a lane's words and requests.
 inline void close_lane(lane_state& lane, value_stream& values, memory_lane& memory) {
-  if (lane.words.filling().count != 0) finish_word(lane, values, memory);
+  if (lane.words.begun()) lane.words.put(values, memory);
   lane.words.drain(values, memory);
   value_token end = value_token();
   end.last = true;
   values.write(end);
-  memory.wait_for(memory.asked);
-  scratch_token nothing = scratch_token();
-  nothing.kind = SCRATCH_END;
-  memory.requests.write(nothing);
-  memory.writes.write(nothing);
+  memory.settle();
+  memory.requests.write(spread_token{0, 0, 0, true});
+  memory.slots.close();
+  memory.strings.close();
 }
 
 /// Takes what a loader says of the dictionary that it has loaded for this lane.
@@ -190,14 +183,15 @@ inline void add_loaded(const report& loaded, report& own) {
 /// on chip are those of `chips`, which are whole before the first row is decoded.
 template <typename Tests>
 inline void decode(const decode_plan& plan_of_lane, const Tests& tests, page_stream& pages,
-                   byte_stream& payload, report_stream& reports_in, scratch_stream& writes,
-                   written_stream& written, scratch_stream& requests, string_stream& found,
-                   chip_stream& chip_out, chip_blocks& chips, dictionary_stream& loaded_first,
+                   byte_stream& payload, report_stream& reports_in, pair_stream pairs[LANE_WRITERS],
+                   burst_stream bursts[LANE_WRITERS], written_stream& written,
+                   spread_stream& requests, found_stream& found, chip_stream& chip_out,
+                   chip_blocks& chips, dictionary_stream& loaded_first,
                    dictionary_stream& loaded_second, value_stream& values, key_stream& keys,
                    report_stream& reports_out) {
   if (!plan_of_lane.active) return;
   const column_plan<Tests> plan(plan_of_lane, tests);
-  memory_lane memory(writes, written, requests, found);
+  memory_lane memory(pairs, bursts, written, requests, found);
   lane_state lane;
 #pragma HLS BIND_STORAGE variable = lane.levels.words type = ram_2p impl = bram
 #pragma HLS ARRAY_PARTITION variable = lane.split.words dim = 2 complete
@@ -250,7 +244,7 @@ PAGES:
   own.decode_iterations = lane.iterations + lane.bits.iterations;
   own.dictionary_iterations = max_u64(own.dictionary_iterations, lane.dictionary_iterations);
   own.dictionary_entries = lane.dictionary.entries;
-  own.dictionary_words = lane.dictionary_words;
+  own.dictionary_pairs = lane.dictionary_pairs;
   if (plan.is_loaded) add_loaded(loaded.own, own);
   reports_out.write(own);
 }

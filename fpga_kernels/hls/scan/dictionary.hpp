@@ -52,8 +52,6 @@ inline dictionary_places no_dictionary(uint64_t slots, uint32_t slot_words) {
 struct lane_state {
   bit_reader bits;
   scratch_cursor scratch;
-  write_buffer slot_words;
-  write_buffer string_words;
   dictionary_places dictionary;
   level_memory levels;
   delta_reader delta;
@@ -64,8 +62,8 @@ struct lane_state {
   /// Iterations, but for those that `bits` counts: of the pages so far, and of the dictionary.
   uint64_t iterations;
   uint64_t dictionary_iterations;
-  /// Words of scratch that the dictionary took.
-  uint64_t dictionary_words;
+  /// Pairs of words of scratch that the dictionary took.
+  uint64_t dictionary_pairs;
   uint64_t values;
 };
 
@@ -73,12 +71,13 @@ template <typename Plan>
 inline void open_lane(lane_state& lane, const Plan& plan) {
   lane.scratch.at = plan.scratch_begin;
   lane.scratch.end = plan.scratch_end;
-  lane.dictionary = no_dictionary(plan.scratch_begin, TESTED_SLOT_WORDS);
+  lane.dictionary = no_dictionary(
+      plan.scratch_begin, plan.tests.test_count != 0 ? TESTED_SLOT_WORDS : NUMBER_SLOT_WORDS);
   lane.rows = 0;
   lane.steps = 0;
   lane.iterations = 0;
   lane.dictionary_iterations = 0;
-  lane.dictionary_words = 0;
+  lane.dictionary_pairs = 0;
   lane.values = 0;
 }
 
@@ -99,8 +98,8 @@ NS_HOT uint32_t read_plain(byte_stream& payload, memory_lane& memory, lane_state
   stored_value stored = {0, 0};
   switch (plan.reading.stored_bits) {
     case 0:
-      return read_string(payload, memory, lane.bits, plan, lane.string_words, lane.scratch,
-                         lane.steps, lane.iterations, read);
+      return read_string(payload, memory, lane.bits, plan, lane.scratch, lane.steps,
+                         lane.iterations, read);
     case 32:
       stored.first = lane.bits.take(payload, 32);
       read.value = static_cast<int32_t>(static_cast<uint32_t>(stored.first));
@@ -133,15 +132,17 @@ inline uint32_t check_entries(uint32_t entries, bool may_be_far, bool needs_code
   return needs_codes && entries >= GROUPS_MAX ? STATUS_GROUP_CARDINALITY : STATUS_OK;
 }
 
-/// Reads the dictionary page, which no loader has: an entry per iteration. An entry that goes to
-/// device memory takes one more: it is written as two words.
+/// Reads the dictionary page, which no loader has: an entry per iteration.
 template <typename Plan>
 inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, chip_stream& chip,
                                 lane_state& lane, const Plan& plan, const page_token& page) {
   dictionary_places& dictionary = lane.dictionary;
   const uint32_t allowed = check_entries(page.value_count, plan.may_be_far, plan.needs_codes);
   if (allowed != STATUS_OK) return allowed;
-  const uint64_t slot_bytes = static_cast<uint64_t>(page.value_count) * DICTIONARY_SLOT_BYTES;
+  const bool is_tested = dictionary.slot_words == TESTED_SLOT_WORDS;
+  // Whole pairs of words, and strings behind them.
+  const uint64_t slot_words = static_cast<uint64_t>(page.value_count) * dictionary.slot_words;
+  const uint64_t slot_bytes = (slot_words + 1) / 2 * 16;
   if (page.value_count > dictionary_places::ON_CHIP &&
       !lane.scratch.reserve(slot_bytes, &dictionary.slots)) {
     return STATUS_SCRATCH_FULL;
@@ -156,19 +157,18 @@ ENTRIES:
     if (names_entries) read.value = coded_reference(read.value, entry);
     if (entry < dictionary_places::ON_CHIP) {
       chip.write(chip_token{read.value, read.outcomes, false});
+    } else if (is_tested) {
+      memory.slots.put_pair(dictionary.slot(entry), static_cast<uint64_t>(read.value),
+                            read.outcomes);
     } else {
-      lane.slot_words.put_pair(memory, dictionary.slot(entry), static_cast<uint64_t>(read.value),
-                               read.outcomes);
-      lane.iterations++;
+      memory.slots.put(dictionary.slot(entry), static_cast<uint64_t>(read.value));
     }
     lane.steps++;
     if (lane.steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
   }
-  lane.slot_words.flush(memory);
-  lane.string_words.flush(memory);
   // No row that looks an entry up comes before it is there.
-  memory.wait_for(memory.asked);
-  lane.dictionary_words = memory.words;
+  memory.settle();
+  lane.dictionary_pairs = memory.slots.asked_pairs + memory.strings.asked_pairs;
   // No row comes before the dictionary is whole.
   lane.dictionary_iterations = lane.iterations;
   lane.iterations = 0;

@@ -233,7 +233,7 @@ COLUMNS:
     if (column.value_kind != (bytes ? KIND_BYTES : KIND_INTEGER)) return STATUS_MALFORMED;
     if (column.definition_level_max > 1) return STATUS_UNSUPPORTED;
     // Ranges in the order of the columns do not overlap: a lane's references stay its own.
-    if (column.scratch_offset % 8 != 0 || column.scratch_offset < scratch_used ||
+    if (column.scratch_offset % 16 != 0 || column.scratch_offset < scratch_used ||
         column.scratch_offset > header.scratch_bytes ||
         column.scratch_bytes > header.scratch_bytes - column.scratch_offset) {
       return STATUS_MALFORMED;
@@ -253,7 +253,7 @@ COLUMNS:
     lane.nullable = nullable;
     lane.rows = header.rows;
     lane.scratch_begin = column.scratch_offset;
-    lane.scratch_end = column.scratch_offset + column.scratch_bytes / 8 * 8;
+    lane.scratch_end = column.scratch_offset + column.scratch_bytes / 16 * 16;
     lane.steps_max = header.steps_max;
     lane.may_be_far = may_be_far(column, lane);
     // Of one whose size is not known its room in scratch tells.

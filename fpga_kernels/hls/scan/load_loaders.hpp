@@ -95,7 +95,6 @@ KEY_SETS_OF_COLUMN:
 
 /// Plans how the entries of the dictionaries are loaded, once it is known what becomes of them.
 inline void load_entry_plans(const program_scope& scope, uint32_t looked_up, scan_plan& plan) {
-  uint32_t loaded = 0;
 ENTRY_PLANS:
   for (uint32_t loader = 0; loader < static_cast<uint32_t>(LOADERS); loader++) {
 #pragma HLS PIPELINE off
@@ -121,10 +120,15 @@ ENTRY_PLANS:
                           lane.scratch_end,
                           lane.steps_max};
       if (has_store) plan.store_fill.loader = static_cast<uint8_t>(loader);
-      loaded |= 1u << index;
     }
   }
-  plan.memory.loaded = loaded;
+  uint32_t tested = 0;
+TESTED_SLOTS:
+  for (uint32_t index = 0; index < static_cast<uint32_t>(TEST_LANES); index++) {
+#pragma HLS PIPELINE off
+    if (plan.tests[index].test_count != 0) tested |= 1u << index;
+  }
+  plan.memory.tested = tested;
 LANE_ENTRIES:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS PIPELINE off

@@ -6,42 +6,110 @@
 // written, `read_memory` for what is to be read. Both answer on streams. The store of the largest
 // dictionary is a stage of its own.
 //
-// What a word refers to has been written before: a lane counts its requests to write and the
-// answers to them. It passes a word on once the bytes that the word refers to are in memory, and no
-// word before its dictionary is there. So whoever gets a reference to a string or an entry can read
-// it at once.
+// What a word refers to has been written before: a lane counts its bursts and the answers to them.
+// It passes a word on once the bytes that the word refers to are in memory, and no word before its
+// dictionary is there. So whoever gets a reference to a string or an entry can read it at once.
 #pragma once
 
 #include "plan.hpp"
 
 namespace nearscan {
 
-/// The streams of a lane to and from device memory, and its requests to write.
-struct memory_lane {
-  scratch_stream& writes;
-  written_stream& written;
-  scratch_stream& requests;
-  string_stream& found;
-  /// Requests to write so far, and those of which the answer has come.
+/// Puts words that lie behind each other into bursts of pairs, and a burst in front of
+/// `write_memory` once it ends: when it is full, when the next word lies elsewhere, and when the
+/// lane says so. So whoever sends a burst to memory never waits for a word of it.
+struct burst_writer {
+  pair_stream& pairs;
+  burst_stream& bursts;
+  /// The pair that fills, and whether it has a word that has not gone: it goes when a word of
+  /// another one comes. If it has gone half full, it goes again with its other half.
+  pair_token filling;
+  bool is_open;
+  uint64_t at;
+  /// Pairs of the open burst that have gone.
+  uint32_t gone;
+  /// Bursts so far, and their pairs.
   uint64_t asked;
-  uint64_t answered;
-  /// Words of those requests.
-  uint64_t words;
+  uint64_t asked_pairs;
 
-  memory_lane(scratch_stream& writes_out, written_stream& written_in, scratch_stream& requests_out,
-              string_stream& found_in)
-      : writes(writes_out),
+  burst_writer(pair_stream& pairs_out, burst_stream& bursts_out)
+      : pairs(pairs_out),
+        bursts(bursts_out),
+        filling(),
+        is_open(false),
+        at(0),
+        gone(0),
+        asked(0),
+        asked_pairs(0) {}
+
+  /// Adds the word at 8-byte address `where`.
+  void put(uint64_t where, uint64_t word) {
+    make_room(where / 2);
+    filling.word[where % 2] = word;
+  }
+
+  /// Adds two words at 8-byte address `where`, which is even.
+  void put_pair(uint64_t where, uint64_t first, uint64_t second) {
+    make_room(where / 2);
+    filling.word[0] = first;
+    filling.word[1] = second;
+  }
+
+  /// Ends the burst.
+  void flush() {
+    if (is_open) send(true);
+  }
+
+  /// Ends the bursts: no word comes any more.
+  void close() {
+    flush();
+    burst_token end = burst_token();
+    end.last = true;
+    bursts.write(end);
+  }
+
+ private:
+  void make_room(uint64_t pair) {
+    if (is_open && pair != at) send(pair != at + 1 || gone + 1 == BURST_PAIRS);
+    at = pair;
+    is_open = true;
+  }
+
+  void send(bool ends) {
+    pairs.write(filling);
+    is_open = false;
+    gone++;
+    if (!ends) return;
+    bursts.write(burst_token{at + 1 - gone, static_cast<uint8_t>(gone), false});
+    asked++;
+    asked_pairs += gone;
+    gone = 0;
+  }
+};
+
+/// The streams of a lane to and from device memory, and its bursts.
+struct memory_lane {
+  /// Large dictionaries, and pages that are split into streams.
+  burst_writer slots;
+  burst_writer strings;
+  written_stream& written;
+  spread_stream& requests;
+  found_stream& found;
+  /// Bursts of which the answer has come.
+  uint64_t answered;
+
+  memory_lane(pair_stream pairs_out[LANE_WRITERS], burst_stream bursts_out[LANE_WRITERS],
+              written_stream& written_in, spread_stream& requests_out, found_stream& found_in)
+      : slots(pairs_out[0], bursts_out[0]),
+        strings(pairs_out[1], bursts_out[1]),
         written(written_in),
         requests(requests_out),
         found(found_in),
-        asked(0),
-        answered(0),
-        words(0) {}
+        answered(0) {}
 
-  void write(const scratch_token& token) {
-    writes.write(token);
-    asked++;
-    words += token.count;
+  /// The bursts that have to be answered until all words so far are in memory.
+  uint64_t asked() const {
+    return slots.asked + strings.asked + (slots.is_open ? 1 : 0) + (strings.is_open ? 1 : 0);
   }
 
   /// Takes an answer if there is one.
@@ -49,43 +117,21 @@ struct memory_lane {
     if (!written.empty()) answered += written.read();
   }
 
-  /// Waits until the first `count` requests to write have been answered.
-  void wait_for(uint64_t count) {
+  /// Ends all bursts.
+  void flush() {
+    slots.flush();
+    strings.flush();
+  }
+
+  /// Ends all bursts, and waits until they are in memory.
+  void settle() {
+    flush();
   WAIT_FOR_WRITES:
-    while (answered < count) {
+    while (answered < asked()) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
       answered += written.read();
     }
-  }
-};
-
-/// Words that a lane has not asked to write yet. They lie behind each other.
-struct write_buffer {
-  scratch_token token;
-
-  write_buffer() : token() { token.kind = SCRATCH_WRITE; }
-
-  /// Adds the word at 8-byte address `at`.
-  void put(memory_lane& memory, uint64_t at, uint64_t word) {
-    if (token.count == LINE_WORDS || at != token.at + token.count) flush(memory);
-    if (token.count == 0) token.at = at;
-    token.word[token.count] = word;
-    token.count++;
-  }
-
-  /// Adds two words at 8-byte address `at`. Who adds pairs only fills each request with four.
-  void put_pair(memory_lane& memory, uint64_t at, uint64_t first, uint64_t second) {
-    if (token.count > LINE_WORDS - 2 || at != token.at + token.count) flush(memory);
-    if (token.count == 0) token.at = at;
-    token.word[token.count] = first;
-    token.word[token.count + 1] = second;
-    token.count = static_cast<uint8_t>(token.count + 2);
-  }
-
-  void flush(memory_lane& memory) {
-    if (token.count != 0) memory.write(token);
-    token.count = 0;
   }
 };
 

@@ -43,12 +43,13 @@ namespace nearscan {
 
 /// Runs a command; the result's first words hold the status, whatever happened.
 ///
-/// `input`, `output`, `dictionaries` [lines], `scratch` and `entries_out` [8-byte words] are device
-/// memory. Input ranges, output size and scratch size are those of the command. No process waits
-/// for the end of the command, so that the next one is loaded meanwhile, and its dictionaries.
+/// `input`, `output`, `dictionaries` [lines], `scratch` and `entries_out` [8-byte words] and
+/// `scratch_out` [pairs of them] are device memory. Input ranges, output size and scratch size are
+/// those of the command. No process waits for the end of the command, so that the next one is
+/// loaded meanwhile, and its dictionaries.
 inline void run_scan(const uint64_t* command, line_port& input, line_port& output,
                      word_port& scratch, line_port& dictionaries, word_port& entries_out,
-                     const volatile uint32_t* cancel) {
+                     pair_port& scratch_out, const volatile uint32_t* cancel) {
 #pragma HLS DATAFLOW
   scan_plan plan;
   // A process has its own part of the plan, and of what is once for each lane the lane's.
@@ -77,10 +78,11 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   byte_stream plain_bytes[LANES];
   value_stream values[LANES];
   key_stream keys[LANES];
-  scratch_stream writes[LANES];
+  pair_stream pairs[LANES][LANE_WRITERS];
+  burst_stream bursts[LANES][LANE_WRITERS];
   written_stream written[LANES];
-  scratch_stream requests[LANES];
-  string_stream found[LANES];
+  spread_stream requests[LANES];
+  found_stream found[LANES];
   line_stream dictionary_lines[LOADERS];
   report_stream dictionary_fetched[LOADERS];
   page_stream dictionary_pages[LOADERS];
@@ -153,7 +155,7 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   report_stream aggregate_report;
   scratch_stream state_requests;
   string_stream states;
-  scratch_stream string_requests;
+  piece_stream string_requests;
   string_stream strings;
   part_stream parts;
   record_stream record;
@@ -170,7 +172,8 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   NS_STAGE_IF(flow, plan.store_fill.active, fill_store(plan.store_fill, store_tokens, store));
   NS_STAGE_IF(flow, plan.store.active,
               look_up_store(plan.store, store, places, stored, store_report));
-  NS_STAGE(flow, write_memory(plan.lane_count, writes, written, scratch, memory_written));
+  NS_STAGE(flow,
+           write_memory(plan.lane_count, pairs, bursts, written, scratch_out, memory_written));
   NS_STAGE(flow, pack_parts(parts, record, result));
   NS_STAGE(flow, write_lines(result, output));
   NS_STAGE(flow, fetch(dictionaries, plan.fetch_dictionaries, no_cancel_word(), dictionary_lines,
@@ -231,8 +234,8 @@ TESTED_LANES:
 #pragma HLS UNROLL
     NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
                   decode(plan.decode[lane], plan.tests[lane], plain_pages[lane], plain_bytes[lane],
-                         decompressed[lane], writes[lane], written[lane], requests[lane],
-                         found[lane], own_chips[lane], chips[lane], loaded[0][lane],
+                         decompressed[lane], pairs[lane], bursts[lane], written[lane],
+                         requests[lane], found[lane], own_chips[lane], chips[lane], loaded[0][lane],
                          loaded[1][lane], values[lane], keys[lane], decoded[lane]));
   }
 UNTESTED_LANES:
@@ -240,8 +243,8 @@ UNTESTED_LANES:
 #pragma HLS UNROLL
     NS_LANE_STAGE(flow, lane, plan.decode[lane].active,
                   decode(plan.decode[lane], no_tests(), plain_pages[lane], plain_bytes[lane],
-                         decompressed[lane], writes[lane], written[lane], requests[lane],
-                         found[lane], own_chips[lane], chips[lane], loaded[0][lane],
+                         decompressed[lane], pairs[lane], bursts[lane], written[lane],
+                         requests[lane], found[lane], own_chips[lane], chips[lane], loaded[0][lane],
                          loaded[1][lane], values[lane], keys[lane], decoded[lane]));
   }
   NS_STAGE(flow,

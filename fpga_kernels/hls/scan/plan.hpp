@@ -205,7 +205,8 @@ struct store_plan {
 struct memory_plan {
   uint32_t lane_count;
   uint32_t look_up_count;
-  uint32_t loaded;
+  /// Lanes whose slots have tests beside the value.
+  uint32_t tested;
 };
 
 /// The plan of loading the dictionary of a column of numbers.

@@ -11,7 +11,7 @@
 // so that the way to the memory and back is paid once and not for each.
 //
 // This stage waits for no other one. Whoever asks has room for the answers (WORDS_DUE,
-// ENTRIES_DUE), so it is in no circle of stages that wait for each other.
+// FOUND_DUE, ENTRIES_DUE), so it is in no circle of stages that wait for each other.
 #pragma once
 
 #include "plan.hpp"
@@ -55,13 +55,43 @@ struct reads_in_flight {
   }
 };
 
-/// The request for words that is being sent: all at once, or each of its rows apart.
+/// The request for words that is being sent: all at once, or each of them apart.
 struct words_asked {
   scratch_token token;
   uint32_t reader;
-  /// Rows that have not been asked for.
+  /// Words that lie apart of which the place is told, by rows.
   uint32_t rows;
+  /// Requests to the port that have not been sent.
+  uint32_t left;
+  /// Of a lane's words: from one to the next, and whether the next one comes second in its answer.
+  uint32_t stride;
+  bool is_second;
 };
+
+/// Takes the request of a lane.
+inline void take_spread(const spread_token& spread, words_asked& asked) {
+  asked.token.at = spread.at;
+  asked.left = spread.count;
+  asked.stride = spread.stride;
+  asked.is_second = false;
+}
+
+/// Takes the request of the last stage.
+inline void take_piece(const piece_token& piece, words_asked& asked) {
+  asked.token.kind = SCRATCH_READ;
+  asked.token.at = piece.at;
+  asked.token.count = piece.count;
+  asked.left = piece.last ? 0 : 1;
+}
+
+/// Takes the request of the aggregates.
+inline void take_words(const scratch_token& token, words_asked& asked) {
+  asked.token = token;
+  asked.rows = token.rows;
+  asked.left = token.kind == SCRATCH_FIRST_WORDS ? count_bits(token.rows)
+               : token.kind == SCRATCH_END       ? 0u
+                                                 : 1u;
+}
 
 /// The first of `count` streams from `turn` on that holds a token, or `count` if none does.
 template <typename Stream>
@@ -90,7 +120,7 @@ inline bool ask_for_entry(slot_stream slots[LANES], const memory_plan& plan, uin
     open_count--;
     return true;
   }
-  const uint32_t count = is_among(plan.loaded, lane) ? NUMBER_SLOT_WORDS : TESTED_SLOT_WORDS;
+  const uint32_t count = is_among(plan.tested, lane) ? TESTED_SLOT_WORDS : NUMBER_SLOT_WORDS;
   scratch.read_request(slot.at, count);
   reads.push(
       read_in_flight{static_cast<uint8_t>(lane), true, static_cast<uint8_t>(count), 0, true});
@@ -100,34 +130,32 @@ inline bool ask_for_entry(slot_stream slots[LANES], const memory_plan& plan, uin
 }
 
 /// Takes what a reader of words asks for, if one does.
-inline bool take_words_asked(scratch_stream requests[LANES], uint32_t lane_count, uint32_t turn,
-                             scratch_stream& state_requests, scratch_stream& string_requests,
+inline bool take_words_asked(spread_stream requests[LANES], uint32_t lane_count, uint32_t turn,
+                             scratch_stream& state_requests, piece_stream& string_requests,
                              words_asked& asked, uint32_t& open_count) {
   const uint32_t lane = first_with_token(requests, lane_count, turn);
   if (lane < lane_count) {
-    requests[lane].read(asked.token);
+    take_spread(requests[lane].read(), asked);
     asked.reader = lane;
   } else if (!state_requests.empty()) {
-    state_requests.read(asked.token);
+    take_words(state_requests.read(), asked);
     asked.reader = READ_FOR_STATES;
   } else if (!string_requests.empty()) {
-    string_requests.read(asked.token);
+    take_piece(string_requests.read(), asked);
     asked.reader = READ_FOR_RESULT;
   } else {
     return false;
   }
-  asked.rows = asked.token.kind == SCRATCH_FIRST_WORDS ? asked.token.rows : 1;
-  if (asked.token.kind == SCRATCH_END) {
-    asked.rows = 0;
-    open_count--;
-  }
+  // A request for nothing is a reader's last one.
+  if (asked.left == 0) open_count--;
   return true;
 }
 
 /// Sends the next request for words to the port.
 inline void ask_for_words(words_asked& asked, reads_in_flight& reads, word_port& scratch,
                           memory_report& own) {
-  const bool apart = asked.token.kind == SCRATCH_FIRST_WORDS;
+  const bool is_of_lane = asked.reader < static_cast<uint32_t>(LANES);
+  const bool apart = !is_of_lane && asked.token.kind == SCRATCH_FIRST_WORDS;
   uint32_t row = 0;
 LOWEST_ROW:
   for (uint32_t i = LINE_WORDS; i > 0; i--) {
@@ -135,11 +163,17 @@ LOWEST_ROW:
     if (((asked.rows >> (i - 1)) & 1) != 0) row = i - 1;
   }
   asked.rows &= asked.rows - 1;
-  const uint8_t count = static_cast<uint8_t>(apart ? 1u : static_cast<uint32_t>(asked.token.count));
+  asked.left--;
+  const uint8_t count =
+      static_cast<uint8_t>(is_of_lane || apart ? 1u : static_cast<uint32_t>(asked.token.count));
   const uint64_t at = apart ? asked.token.word[row] : static_cast<uint64_t>(asked.token.at);
+  const uint32_t place = is_of_lane ? (asked.is_second ? 1 : 0) : apart ? row : 0;
+  const bool ends = asked.left == 0 || (is_of_lane && asked.is_second);
   scratch.read_request(at, count);
   reads.push(read_in_flight{static_cast<uint8_t>(asked.reader), false, count,
-                            static_cast<uint8_t>(apart ? row : 0), asked.rows == 0});
+                            static_cast<uint8_t>(place), ends});
+  if (is_of_lane) asked.token.at = at + asked.stride;
+  asked.is_second = !asked.is_second;
   own.requests++;
 }
 
@@ -151,8 +185,8 @@ struct read_answers {
 
 /// Takes a word of the oldest request, and sends the answer on that it makes whole.
 inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& answers,
-                      entry_stream entries[LANES], string_stream lane_words[LANES],
-                      string_stream& states, string_stream& strings) {
+                      entry_stream entries[LANES], found_stream found[LANES], string_stream& states,
+                      string_stream& strings) {
   read_in_flight& oldest = reads.of[reads.oldest];
   const uint64_t word = scratch.read();
   oldest.left--;
@@ -176,7 +210,10 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
       } else if (oldest.reader == READ_FOR_RESULT) {
         strings.write(answers.words);
       } else {
-        lane_words[oldest.reader].write(answers.words);
+        found_token two = found_token();
+        two.word[0] = answers.words.word[0];
+        two.word[1] = answers.words.word[1];
+        found[oldest.reader].write(two);
       }
       answers.words = words_token();
     }
@@ -187,9 +224,9 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
 /// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
 /// end. Reports when all stages that ask have ended.
 inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
-                        entry_stream entries[LANES], scratch_stream requests[LANES],
-                        string_stream found[LANES], scratch_stream& state_requests,
-                        string_stream& states, scratch_stream& string_requests,
+                        entry_stream entries[LANES], spread_stream requests[LANES],
+                        found_stream found[LANES], scratch_stream& state_requests,
+                        string_stream& states, piece_stream& string_requests,
                         string_stream& strings, word_port& scratch, memory_report_stream& reports) {
   reads_in_flight reads;
 #pragma HLS ARRAY_PARTITION variable = reads.of complete
@@ -206,9 +243,9 @@ READS:
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 268435456
     bool moved = false;
     if (reads.count < READS_MAX) {
-      if (asked.rows != 0) {
+      if (asked.left != 0) {
         ask_for_words(asked, reads, scratch, own);
-        if (asked.reader == READ_FOR_STATES && asked.rows == 0) own.waits++;
+        if (asked.reader == READ_FOR_STATES && asked.left == 0) own.waits++;
         moved = true;
       } else {
         moved = ask_for_entry(slots, plan, turn, reads, scratch, open_count, own) ||
@@ -223,7 +260,7 @@ READS:
       moved = true;
     }
     if (!moved) NS_IDLE();
-    more = open_count > 0 || reads.count > 0 || asked.rows != 0;
+    more = open_count > 0 || reads.count > 0 || asked.left != 0;
   }
   reports.write(own);
 }

@@ -13,84 +13,68 @@ namespace nearscan {
 
 struct split_reader {
   /// Groups that are on their way or wait to be taken.
-  static constexpr uint32_t AHEAD = 8;
+  static constexpr uint32_t AHEAD = 4;
   static constexpr uint32_t STREAMS = FIXED_BYTES_MAX;
-  static_assert(2 * AHEAD <= WORDS_DUE, "there is room for the answers");
+  static_assert(AHEAD * STREAMS / 2 <= FOUND_DUE, "there is room for the answers");
   uint64_t words[AHEAD][STREAMS];
   /// First word of the first stream, and from one stream to the next.
   uint64_t base;
-  uint64_t stride;
+  uint32_t stride;
   uint32_t streams;
   uint32_t values;
   /// The value that comes next.
   uint32_t at;
-  /// A request gets eight words, so a group takes one or two of them.
-  uint32_t requests_a_group;
+  /// Groups that were asked for, those that are whole, and the words that the next one has.
   uint32_t asked;
-  uint32_t answered;
+  uint32_t whole;
+  uint32_t held;
 
   void start_page() {
     values = 0;
     at = 0;
     asked = 0;
-    answered = 0;
+    whole = 0;
+    held = 0;
   }
 
   uint32_t groups() const { return (values + ROWS - 1) / ROWS; }
 
-  /// Takes an answer.
+  /// Takes two words of a group, or its last one.
   void take_answer(memory_lane& memory) {
-    const words_token answer = memory.found.read();
-    const uint32_t group = answered / requests_a_group % AHEAD;
-    const uint32_t from = answered % requests_a_group * LINE_WORDS;
-  ANSWER:
-    for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS UNROLL
-      words[group][from + i] = answer.word[i];
-    }
-    answered++;
+    const found_token answer = memory.found.read();
+    words[whole % AHEAD][held] = answer.word[0];
+    words[whole % AHEAD][held + 1] = answer.word[1];
+    held += 2;
+    if (held < streams) return;
+    whole++;
+    held = 0;
   }
 
-  /// Asks for all groups that there is room for. Never waits for room to ask while an answer waits
-  /// to be read.
+  /// Asks for all groups that there is room for.
   void ask_ahead(memory_lane& memory) {
     const uint32_t end = at / ROWS + AHEAD;
-    const uint32_t last = (groups() < end ? groups() : end) * requests_a_group;
+    const uint32_t last = groups() < end ? groups() : end;
   ASK:
     while (asked < last) {
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
-    MAKE_ROOM:
-      while (answered < asked && memory.requests.full()) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 1
-        take_answer(memory);
-      }
-      scratch_token token = scratch_token();
-      token.kind = SCRATCH_FIRST_WORDS;
-      const uint32_t from = asked % requests_a_group * LINE_WORDS;
-    WORDS:
-      for (uint32_t i = 0; i < LINE_WORDS; i++) {
-#pragma HLS UNROLL
-        if (from + i < streams) {
-          token.word[i] = base + (from + i) * stride + asked / requests_a_group;
-          token.rows = static_cast<uint8_t>(token.rows | 1u << i);
-        }
-      }
-      memory.requests.write(token);
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 4
+      memory.requests.write(
+          spread_token{base + asked, stride, static_cast<uint8_t>(streams), false});
       asked++;
     }
   }
 
   /// The next value; there is one.
-  void next(memory_lane& memory, stored_value& stored) {
+  void next(memory_lane& memory, stored_value& stored, uint64_t& iterations) {
     const uint32_t group = at / ROWS;
     if (at % ROWS == 0) {
       ask_ahead(memory);
     WAIT:
-      while (answered < (group + 1) * requests_a_group) {
+      while (whole == group) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 2
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 8
         take_answer(memory);
+        iterations++;
       }
     }
     const uint32_t shift = 8 * (at % ROWS);
@@ -110,9 +94,9 @@ struct split_reader {
   /// Takes what was asked for and not needed: the next page must not find it.
   void drain(memory_lane& memory) {
   DRAIN:
-    while (answered < asked) {
+    while (whole < asked) {
 #pragma HLS PIPELINE II = 1
-#pragma HLS LOOP_TRIPCOUNT min = 0 max = 16
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 32
       take_answer(memory);
     }
   }
@@ -122,14 +106,14 @@ struct split_reader {
 template <typename Plan>
 inline uint32_t store_streams(byte_stream& payload, memory_lane& memory, bit_reader& bits,
                               const Plan& plan, const scratch_cursor& scratch, uint64_t bytes,
-                              write_buffer& buffer, uint64_t& steps, split_reader& split) {
+                              uint64_t& steps, split_reader& split) {
   split.streams = plan.reading.stored_bits / 8u;
   split.values = static_cast<uint32_t>(bytes / split.streams);
   if (static_cast<uint64_t>(split.values) * split.streams != bytes) return STATUS_CORRUPT;
   split.base = scratch.at / 8;
-  split.stride = (static_cast<uint64_t>(split.values) + 63) / 64 * LINE_WORDS;
-  split.requests_a_group = split.streams > LINE_WORDS ? 2 : 1;
-  if (8 * split.stride * split.streams > scratch.end - scratch.at) return STATUS_SCRATCH_FULL;
+  const uint64_t stride = (bytes / split.streams + 63) / 64 * LINE_WORDS;
+  if (8 * stride * split.streams > scratch.end - scratch.at) return STATUS_SCRATCH_FULL;
+  split.stride = static_cast<uint32_t>(stride);
 STREAMS:
   for (uint32_t stream = 0; stream < split.streams; stream++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
@@ -140,14 +124,13 @@ STREAMS:
       const uint32_t left = split.values - at;
       const uint64_t word = bits.take(payload, left < 8 ? 8 * left : 64);
       if (bits.overrun) return STATUS_CORRUPT;
-      buffer.put(memory, split.base + stream * split.stride + at / 8, word);
+      memory.slots.put(split.base + stream * stride + at / 8, word);
       steps++;
       if (steps > plan.steps_max) return STATUS_STEPS_EXCEEDED;
     }
   }
-  buffer.flush(memory);
   // They are read next.
-  memory.wait_for(memory.asked);
+  memory.settle();
   return STATUS_OK;
 }
 

@@ -106,22 +106,22 @@ struct string_sink {
   bool is_shown;
   uint64_t first_word;
 
-  void put(uint32_t at, uint64_t word, write_buffer& buffer, memory_lane& memory) {
+  void put(uint32_t at, uint64_t word, memory_lane& memory) {
     if (at < static_cast<uint32_t>(PREFIX_WORDS)) prefix.words[at] = word;
-    if (is_shown) buffer.put(memory, first_word + at, word);
+    if (is_shown) memory.strings.put(first_word + at, word);
   }
 };
 
 /// Reads the bytes of a string: a word per iteration. False when the page ends before.
 inline bool read_words(byte_stream& payload, memory_lane& memory, bit_reader& bits, uint64_t length,
-                       write_buffer& buffer, string_sink& sink) {
+                       string_sink& sink) {
 WORDS:
   for (uint64_t left = length; left > 0 && !bits.overrun;) {
 #pragma HLS PIPELINE II = 1
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 2097152
     const uint32_t some = left < 8 ? static_cast<uint32_t>(left) : 8;
     const uint64_t word = bits.take(payload, 8 * some);
-    sink.put(static_cast<uint32_t>((length - left) / 8), word, buffer, memory);
+    sink.put(static_cast<uint32_t>((length - left) / 8), word, memory);
     left -= some;
   }
   return !bits.overrun;
@@ -131,8 +131,8 @@ WORDS:
 /// others of a word up to the next such byte or the end. Adds its iterations to `taken`: at most
 /// one for each byte.
 inline bool match_bytes(byte_stream& payload, memory_lane& memory, bit_reader& bits,
-                        uint64_t length, const pattern_plan& patterns, write_buffer& buffer,
-                        string_sink& sink, pattern_run& run, uint64_t& taken) {
+                        uint64_t length, const pattern_plan& patterns, string_sink& sink,
+                        pattern_run& run, uint64_t& taken) {
   prefilter_run prefilter;
   prefilter.start();
   uint64_t word = 0;
@@ -146,7 +146,7 @@ BYTES:
       const uint64_t left = length - at;
       some = left < 8 ? static_cast<uint32_t>(left) : 8;
       word = bits.take(payload, 8 * some);
-      sink.put(static_cast<uint32_t>(at / 8), word, buffer, memory);
+      sink.put(static_cast<uint32_t>(at / 8), word, memory);
       prefilter.open_word(patterns.filter, word, some, left <= 8);
     }
     const uint32_t next = prefilter.next(place, some);
@@ -165,21 +165,18 @@ BYTES:
 /// Reads the bytes of a string of a column with tests, and gives their outcomes. False when the
 /// page ends before.
 inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& bits,
-                        uint64_t length, const lane_tests& tests, write_buffer& buffer,
-                        string_sink& sink, uint64_t& steps, uint64_t& iterations,
-                        tested_value& read) {
+                        uint64_t length, const lane_tests& tests, string_sink& sink,
+                        uint64_t& steps, uint64_t& iterations, tested_value& read) {
   const pattern_plan& patterns = tests.patterns;
   uint32_t matched = 0;
   uint64_t taken = 0;
   if (patterns.count == 0) {
-    if (!read_words(payload, memory, bits, length, buffer, sink)) return false;
+    if (!read_words(payload, memory, bits, length, sink)) return false;
     taken = (length + 7) / 8;
   } else {
     pattern_run run;
     run.start();
-    if (!match_bytes(payload, memory, bits, length, patterns, buffer, sink, run, taken)) {
-      return false;
-    }
+    if (!match_bytes(payload, memory, bits, length, patterns, sink, run, taken)) return false;
     matched = run.outcomes(patterns);
   }
   steps += taken;
@@ -190,11 +187,10 @@ inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& b
 
 /// The same for a column without tests.
 inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& bits,
-                        uint64_t length, const no_tests& /*tests*/, write_buffer& buffer,
-                        string_sink& sink, uint64_t& steps, uint64_t& iterations,
-                        tested_value& read) {
+                        uint64_t length, const no_tests& /*tests*/, string_sink& sink,
+                        uint64_t& steps, uint64_t& iterations, tested_value& read) {
   read.outcomes = 0;
-  if (!read_words(payload, memory, bits, length, buffer, sink)) return false;
+  if (!read_words(payload, memory, bits, length, sink)) return false;
   steps += (length + 7) / 8;
   iterations += (length + 7) / 8;
   return true;
@@ -203,8 +199,8 @@ inline bool read_tested(byte_stream& payload, memory_lane& memory, bit_reader& b
 /// Reads one string of a plain page: tests it and, if it is shown, puts it into scratch.
 template <typename Plan>
 inline uint32_t read_string(byte_stream& payload, memory_lane& memory, bit_reader& bits,
-                            const Plan& plan, write_buffer& buffer, scratch_cursor& scratch,
-                            uint64_t& steps, uint64_t& iterations, tested_value& read) {
+                            const Plan& plan, scratch_cursor& scratch, uint64_t& steps,
+                            uint64_t& iterations, tested_value& read) {
   string_sink sink;
   const uint64_t length = bits.take(payload, 32);
   if (bits.overrun) return STATUS_CORRUPT;
@@ -221,8 +217,7 @@ CLEAR:
   }
   sink.is_shown = plan.needs_bytes;
   sink.first_word = where / 8;
-  if (!read_tested(payload, memory, bits, length, plan.tests, buffer, sink, steps, iterations,
-                   read)) {
+  if (!read_tested(payload, memory, bits, length, plan.tests, sink, steps, iterations, read)) {
     return STATUS_CORRUPT;
   }
   read.value = static_cast<int64_t>(((where / 8) << STRING_LENGTH_BITS) | length);

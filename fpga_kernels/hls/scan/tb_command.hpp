@@ -128,7 +128,7 @@ inline uint64_t scratch_needed(const column_model& column, const written_chunk& 
   if (((chunk.encodings >> ENCODING_BYTE_STREAM_SPLIT) & 1) != 0) {
     bytes += chunk.page_bytes + FIXED_BYTES_MAX * 64;
   }
-  return (bytes + 15) / 8 * 8;
+  return (bytes + 31) / 16 * 16;
 }
 
 /// Lays the chunks into the input, behind each other and off the lines, and makes the command.
@@ -180,7 +180,7 @@ inline test_memories bind_model(const scan_model& model, const std::vector<writt
     record.scratch_offset = scratch;
     record.scratch_bytes =
         model.scratch_bytes != 0 ? model.scratch_bytes : scratch_needed(column, chunks[i]);
-    scratch += record.scratch_bytes;
+    scratch += (record.scratch_bytes + 15) / 16 * 16;
     columns.push_back(record);
     readings.push_back({column.read_as, column.number_bits, column.length, 0});
     plainly = plainly && column.read_as == READ_AS_SIGNED && column.number_bits == 0;

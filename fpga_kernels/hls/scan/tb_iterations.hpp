@@ -275,7 +275,7 @@ inline uint64_t memory_write_iterations(const result_record& header) {
   return header.memory_write_iterations;
 }
 inline uint64_t memory_writes(const result_record& header) { return header.memory_writes; }
-inline uint64_t dictionary_words(const result_record& header) { return header.dictionary_words; }
+inline uint64_t dictionary_pairs(const result_record& header) { return header.dictionary_pairs; }
 inline uint64_t loader_words(const result_record& header) { return header.loader_words; }
 
 /// A byte of a page header per iteration, then a word of the page or what a word of a line has of
@@ -329,7 +329,7 @@ inline void iterations_of_loaders(tally& all) {
   }
   model.slots = {make_slot(FUNCTION_MIN, column_at(0), WIDTH_BYTES)};
   check_iterations(all, "strings", model, loader_iterations, 0);
-  check_iterations(all, "words of strings", model, dictionary_words, 2);
+  check_iterations(all, "words of strings", model, dictionary_pairs, 1);
   check_iterations(all, "no words of loaders", model, loader_words, 0);
 }
 
@@ -360,7 +360,41 @@ inline void iterations_of_memory(tally& all) {
   check_iterations(all, "entries written", model, memory_write_iterations, 500);
   check_iterations(all, "requests to write entries", model, memory_writes, (500 + 63) / 64);
   check_iterations(all, "words of a dictionary", model, loader_words, 500);
-  check_iterations(all, "no words of lanes", model, dictionary_words, 0);
+  check_iterations(all, "no words of lanes", model, dictionary_pairs, 0);
+}
+
+/// A lane writes a pair of words per iteration, in bursts of sixteen. One ends before that where
+/// the next word lies elsewhere, with its dictionary, and when the rows of 32 words wait for it.
+inline void iterations_of_bursts(tally& all) {
+  const auto strings = [](uint64_t rows, layout values) {
+    column_model column = make_iteration_column(rows, rows, values, PHYSICAL_BYTE_ARRAY);
+    for (uint64_t row = 0; row < rows; row++) {
+      column.cells[row].text = std::to_string(10000000 + row);
+    }
+    return column;
+  };
+  scan_model model = make_iteration_model(1024);
+  model.columns = {strings(1024, layout::plain)};
+  model.slots = {make_slot(FUNCTION_MAX, column_at(0), WIDTH_BYTES)};
+  check_iterations(all, "strings of a word", model, memory_write_iterations, 1024 / 2);
+  check_iterations(all, "bursts of strings", model, memory_writes, 1024 / 32);
+  // The second string has the other half of the pair.
+  model.columns[0].nullable = true;
+  for (uint64_t row = 0; row < 1024; row++) {
+    model.columns[0].cells[row].null = row != 0 && row != 700;
+  }
+  check_iterations(all, "strings far from each other", model, memory_write_iterations, 2);
+  check_iterations(all, "bursts of strings far from each other", model, memory_writes, 2);
+  // 904 entries are not on chip.
+  model.rows = 5000;
+  model.columns = {strings(5000, layout::dictionary)};
+  check_iterations(all, "entries without tests", model, dictionary_pairs, 5000 / 2 + 904 / 2);
+  check_iterations(all, "bursts of a dictionary", model, memory_writes, 157 + 29);
+  // Of each string the first word to be compared, and the greatest for the result.
+  check_iterations(all, "look-ups without tests", model, memory_read_iterations, 904 + 5000 + 1);
+  model.tests = {{0, TEST_GREATER_OR_EQUAL, {"0"}}};
+  model.predicate = {make_step(OP_TEST, test_at(0))};
+  check_iterations(all, "entries with tests", model, dictionary_pairs, 5000 / 2 + 904);
 }
 
 /// Rows of five words: of each word so many, here and there.
@@ -480,6 +514,7 @@ inline void iterations(tally& all) {
   iterations_of_headers(all);
   iterations_of_loaders(all);
   iterations_of_memory(all);
+  iterations_of_bursts(all);
 }
 
 }  // namespace nearscan_tb

@@ -9,7 +9,7 @@
 extern "C" void ns_scan(const uint64_t* command, nearscan::line_port input,
                         nearscan::line_port output, nearscan::word_port scratch,
                         const volatile uint32_t* cancel, nearscan::line_port dictionaries,
-                        nearscan::word_port entries);
+                        nearscan::word_port entries, nearscan::pair_port scratch_out);
 
 namespace nearscan_tb {
 
@@ -113,7 +113,8 @@ inline void call_kernel(test_memories& memories, depth_mode mode) {
   nearscan_portable::clear_stuck();
   ns_scan(memories.command.data(), memories.input.data(),
           reinterpret_cast<line_t*>(memories.output.data()), memories.scratch.data(),
-          &memories.cancel, memories.input.data(), memories.scratch.data());
+          &memories.cancel, memories.input.data(), memories.scratch.data(),
+          reinterpret_cast<nearscan::u128*>(memories.scratch.data()));
 }
 
 /// Runs a model in every depth mode. `statuses` replaces what the golden model allows, if not

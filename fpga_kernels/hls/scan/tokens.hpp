@@ -143,11 +143,10 @@ static constexpr int CODED_SHIFT = 63;
 /// loading of a command refuses more scratch.
 static constexpr int SCRATCH_WORD_BITS = CODED_SHIFT - STRING_LENGTH_BITS;
 
-/// A request to a stage that owns a port of device memory. Addresses count 8-byte words.
+/// A request of the aggregates to read device memory. Addresses count 8-byte words.
 ///
-/// To write: `count` words from `at` on. To read: `count` words from `at` on, at least one, nothing
-/// in `word`. To read first words: in `word` the address of a word for each of `rows`, at least
-/// one.
+/// To read: `count` words from `at` on, at least one, nothing in `word`. To read first words: in
+/// `word` the address of a word for each of `rows`, at least one.
 struct scratch_token {
   small_uint<SCRATCH_WORD_BITS> at;
   hls::vector<uint64_t, LINE_WORDS> word;
@@ -155,15 +154,57 @@ struct scratch_token {
   uint8_t rows;
   small_uint<2> kind;
 };
-static constexpr uint8_t SCRATCH_WRITE = 0;
-static constexpr uint8_t SCRATCH_READ = 1;
+static constexpr uint8_t SCRATCH_READ = 0;
 /// Nothing more will be asked.
-static constexpr uint8_t SCRATCH_END = 2;
-static constexpr uint8_t SCRATCH_FIRST_WORDS = 3;
+static constexpr uint8_t SCRATCH_END = 1;
+static constexpr uint8_t SCRATCH_FIRST_WORDS = 2;
 
-/// Requests to read that wait for their answer, at most: whoever asks has room for the answers, so
-/// that the stage which reads never waits for him.
+/// Whatever of a lane writes scratch on its own: the slots of its dictionary, and strings.
+static constexpr int LANE_WRITERS = 2;
+
+/// Pairs of words of a burst that writes scratch, at most.
+static constexpr uint32_t BURST_PAIRS = 16;
+
+/// Two words on their way into scratch, as the port takes them.
+struct pair_token {
+  hls::vector<uint64_t, 2> word;
+};
+
+/// A burst of the pairs that were sent before it: `count` of them from pair `at` on, at least one.
+/// Or nothing more will be written.
+struct burst_token {
+  small_uint<SCRATCH_WORD_BITS - 1> at;
+  small_uint<5> count;
+  bool last;
+};
+static_assert(BURST_PAIRS < 1u << 5, "a count has so many bits");
+
+/// A request of the last stage for a piece of a string: `count` words from 8-byte address `at` on,
+/// at least one. Or nothing more will be asked.
+struct piece_token {
+  small_uint<SCRATCH_WORD_BITS> at;
+  small_uint<4> count;
+  bool last;
+};
+
+/// A request of a lane for words that lie apart: `count` of them, at least one, the first at 8-byte
+/// address `at` and each `stride` words behind the one before. Or nothing more will be asked.
+struct spread_token {
+  small_uint<SCRATCH_WORD_BITS> at;
+  uint32_t stride;
+  small_uint<5> count;
+  bool last;
+};
+
+/// Two of the words that a lane has asked for; of an odd number the last one comes alone.
+struct found_token {
+  hls::vector<uint64_t, 2> word;
+};
+
+/// Answers that wait to be taken, at most: whoever asks has room for them, so that the stage which
+/// reads never waits for him.
 static constexpr int WORDS_DUE = 16;
+static constexpr int FOUND_DUE = 32;
 static constexpr int ENTRIES_DUE = 64;
 
 /// Words of a slot in device memory: a number, or a value and the outcomes of its tests.
@@ -301,7 +342,7 @@ struct report {
   uint64_t loader_iterations;
   uint64_t dictionary_entries;
   /// Words of scratch that dictionaries took, of lanes and of loaders.
-  uint64_t dictionary_words;
+  uint64_t dictionary_pairs;
   uint64_t loader_words;
   uint64_t rows_in;
   uint64_t rows_kept;
@@ -380,7 +421,7 @@ inline void merge_lane(report& all, const report& lane) {
   all.dictionary_iterations = max_u64(all.dictionary_iterations, lane.dictionary_iterations);
   all.loader_iterations = max_u64(all.loader_iterations, lane.loader_iterations);
   all.dictionary_entries += lane.dictionary_entries;
-  all.dictionary_words += lane.dictionary_words;
+  all.dictionary_pairs += lane.dictionary_pairs;
   all.loader_words += lane.loader_words;
 }
 
@@ -409,7 +450,13 @@ typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<dictionary_token, 1> dictionary_stream;
 typedef hls::stream<memory_report, REPORT_DEPTH> memory_report_stream;
 typedef hls::stream<scratch_token, SCRATCH_DEPTH> scratch_stream;
+/// A burst is sent while the next one is put together.
+typedef hls::stream<pair_token, 2 * BURST_PAIRS> pair_stream;
+typedef hls::stream<burst_token, SCRATCH_DEPTH> burst_stream;
+typedef hls::stream<piece_token, SCRATCH_DEPTH> piece_stream;
 typedef hls::stream<words_token, WORDS_DUE> string_stream;
+typedef hls::stream<spread_token, 4> spread_stream;
+typedef hls::stream<found_token, FOUND_DUE> found_stream;
 typedef hls::stream<slot_token, SCRATCH_DEPTH> slot_stream;
 typedef hls::stream<entry_token, ENTRIES_DUE> entry_stream;
 typedef hls::stream<credit_token, ENTRIES_DUE> credit_stream;
@@ -443,13 +490,15 @@ typedef hls::stream_of_blocks<chip_entries, 2> chip_blocks;
 typedef hls::stream_of_blocks<store_entries, 2> store_blocks;
 typedef hls::stream<place_token, 4> place_stream;
 typedef hls::stream<stored_token, 4> stored_stream;
-/// How many requests to write have been answered since the last token.
+/// How many bursts have been answered since the last token.
 typedef hls::stream<uint32_t, SCRATCH_DEPTH> written_stream;
 /// The dictionary of a key column, once, before its first values: how many entries, then each.
 typedef hls::stream<int64_t, 2> key_stream;
 
 }  // namespace nearscan
 
+NS_NEEDED_DEPTH(nearscan::pair_token, nearscan::BURST_PAIRS)
 NS_NEEDED_DEPTH(nearscan::words_token, nearscan::WORDS_DUE)
+NS_NEEDED_DEPTH(nearscan::found_token, nearscan::FOUND_DUE)
 NS_NEEDED_DEPTH(nearscan::entry_token, nearscan::ENTRIES_DUE)
 NS_NEEDED_DEPTH(nearscan::credit_token, nearscan::ENTRIES_DUE)

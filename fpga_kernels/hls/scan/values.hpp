@@ -55,7 +55,7 @@ inline uint32_t read_value(byte_stream& payload, memory_lane& memory, lane_state
       break;
     case ENCODING_BYTE_STREAM_SPLIT:
       if (lane.split.at == lane.split.values) return STATUS_CORRUPT;
-      lane.split.next(memory, stored);
+      lane.split.next(memory, stored, lane.iterations);
       break;
     default:
       return read_plain(payload, memory, lane, plan, read);

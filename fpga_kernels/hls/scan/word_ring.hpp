@@ -7,13 +7,14 @@
 namespace nearscan {
 
 /// The word that fills, and the words before it that have not gone: one, or as many as there are
-/// behind one whose strings are not in device memory yet. They go in their order.
+/// behind one whose strings are not in device memory yet. They go in their order. No burst of
+/// strings stays open for more than half of the ring: words wait for it.
 struct word_ring {
   /// As many as a LUT has places when it is used as memory. More than are on their way to device
   /// memory, so that a lane goes on while its answers wait to be taken.
   static constexpr uint32_t WORDS = 64;
   value_token ring[WORDS];
-  /// The requests to write that have to be answered before a word goes.
+  /// The bursts that have to be answered before a word goes.
   uint64_t written[WORDS];
   /// Full words, from `oldest` on; the one that fills stands behind them.
   uint32_t oldest;
@@ -44,6 +45,7 @@ struct word_ring {
   }
 
   void drain(value_stream& values, memory_lane& memory) {
+    memory.flush();
   DRAIN:
     while (full > 0) {
 #pragma HLS PIPELINE II = 1
@@ -54,8 +56,9 @@ struct word_ring {
 
   /// The word that fills is full, or the last one.
   void put(value_stream& values, memory_lane& memory) {
-    written[(oldest + full) % WORDS] = memory.asked;
+    written[(oldest + full) % WORDS] = memory.asked();
     full++;
+    if ((oldest + full) % (WORDS / 2) == 0) memory.flush();
     memory.look_for_answer();
   KEEP_ORDER:
     while (full == WORDS || (full > 1 && written[oldest] <= memory.answered)) {

@@ -29,7 +29,7 @@ inline void write_block_header(const block_header& header, part_writer& writer) 
 
 /// Writes a plain block; false when there is no room.
 inline bool write_plain_block(const write_plan& plan, const block_buffer& block,
-                              const column_facts facts[SLOTS], scratch_stream& requests,
+                              const column_facts facts[SLOTS], piece_stream& requests,
                               string_stream& strings, part_writer& writer,
                               write_counters& counters) {
 #pragma HLS ARRAY_PARTITION variable = facts complete
@@ -53,8 +53,8 @@ COLUMNS:
 /// Writes a compact block; false when there is no room, for it or for what it expands to.
 inline bool write_compact_block(const write_plan& plan, block_buffer& block,
                                 const column_facts facts[SLOTS], code_tables& codes,
-                                scratch_stream& requests, string_stream& strings,
-                                part_writer& writer, write_counters& counters) {
+                                piece_stream& requests, string_stream& strings, part_writer& writer,
+                                write_counters& counters) {
 #pragma HLS ARRAY_PARTITION variable = facts complete
   compact_shape shape;
   shape_block(plan, block, facts, codes, writer, shape);
@@ -77,7 +77,7 @@ COMPACT_COLUMNS:
 
 /// Writes the block; false when there is no room.
 inline bool flush_block(const write_plan& plan, block_buffer& block, column_facts facts[SLOTS],
-                        code_tables& codes, scratch_stream& requests, string_stream& strings,
+                        code_tables& codes, piece_stream& requests, string_stream& strings,
                         part_writer& writer, write_counters& counters) {
 #pragma HLS ARRAY_PARTITION variable = facts complete
   if (block.rows == 0) return true;
@@ -112,7 +112,7 @@ inline result_record make_header(const write_plan& plan, const report& own) {
   record.rows_filtered = in_32_bits(own.rows_in);
   record.rows_projected = in_32_bits(own.rows_projected);
   record.rows_aggregated = in_32_bits(own.rows_aggregated);
-  record.dictionary_words = in_32_bits(own.dictionary_words);
+  record.dictionary_pairs = in_32_bits(own.dictionary_pairs);
   record.loader_iterations_max = in_32_bits(own.loader_iterations);
   record.loader_words = in_32_bits(own.loader_words);
   record.decode_iterations_lane_max = in_32_bits(own.decode_iterations);
@@ -126,11 +126,10 @@ inline result_record make_header(const write_plan& plan, const report& own) {
 
 /// Stage: output columns in, the parts of the result and its header out. Strings are asked for.
 inline void write_result(const write_plan& plan, row_stream& rows_in, number_stream numbers[SIDES],
-                         report_stream& reports_in, scratch_stream& requests,
-                         string_stream& strings, memory_report_stream& memory_read,
-                         memory_report_stream& memory_written, memory_report_stream& slots_report,
-                         memory_report_stream& store_report, part_stream& parts,
-                         record_stream& records) {
+                         report_stream& reports_in, piece_stream& requests, string_stream& strings,
+                         memory_report_stream& memory_read, memory_report_stream& memory_written,
+                         memory_report_stream& slots_report, memory_report_stream& store_report,
+                         part_stream& parts, record_stream& records) {
   block_buffer block;
 #pragma HLS ARRAY_PARTITION variable = block.low dim = 1 complete
 #pragma HLS ARRAY_PARTITION variable = block.high dim = 1 complete
@@ -185,9 +184,7 @@ BLOCKS:
   record.blocks = in_32_bits(counters.blocks);
   record.write_iterations = in_32_bits(writer.iterations);
   // The stages of scratch report when all stages that ask them have ended.
-  scratch_token nothing = scratch_token();
-  nothing.kind = SCRATCH_END;
-  requests.write(nothing);
+  requests.write(piece_token{0, 0, true});
   const memory_report read = memory_read.read();
   const memory_report wrote = memory_written.read();
   const memory_report slots = slots_report.read();

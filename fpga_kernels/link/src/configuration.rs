@@ -57,9 +57,7 @@ pub fn of_image(image: &ImageDescription, marker: &str) -> Configuration {
     for (kernel, count) in image.units {
         let names: Vec<String> = (1..=*count).map(|unit| kernel.unit_name(unit)).collect();
         let _ = writeln!(text, "nk={}:{count}:{}", kernel.name(), names.join("."));
-        for (name, (bundle, _)) in
-            names.iter().flat_map(|name| BUNDLES.map(|bundle| (name, bundle)))
-        {
+        for (name, bundle) in names.iter().flat_map(|name| BUNDLES.map(|bundle| (name, bundle))) {
             let _ = writeln!(text, "sp={name}.m_axi_{bundle}:{BANK}");
         }
     }

@@ -25,11 +25,13 @@ pub enum Argument {
     Dictionaries,
     /// The working memory again, for the entries that the loaders write.
     Entries,
+    /// The working memory again, for the strings and entries that lanes write.
+    ScratchOut,
 }
 
 impl Argument {
     /// All arguments, in the order of the list.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Command,
         Self::Input,
         Self::Output,
@@ -37,6 +39,7 @@ impl Argument {
         Self::Cancel,
         Self::Dictionaries,
         Self::Entries,
+        Self::ScratchOut,
     ];
 
     /// Its place in the list.
@@ -54,6 +57,7 @@ impl Argument {
             Self::Cancel => "cancel",
             Self::Dictionaries => "dictionaries",
             Self::Entries => "entries",
+            Self::ScratchOut => "scratch_out",
         }
     }
 
@@ -62,7 +66,19 @@ impl Argument {
     pub const fn bundle(self) -> &'static str {
         match self {
             Self::Input | Self::Output | Self::Dictionaries => "media",
-            Self::Command | Self::Scratch | Self::Cancel | Self::Entries => "memory",
+            Self::Command | Self::Scratch | Self::Cancel | Self::Entries | Self::ScratchOut => {
+                "memory"
+            }
+        }
+    }
+
+    /// The width of what it points to, in bits.
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Input | Self::Output | Self::Dictionaries => 512,
+            Self::ScratchOut => 128,
+            Self::Command | Self::Scratch | Self::Entries => 64,
+            Self::Cancel => 32,
         }
     }
 
@@ -72,6 +88,7 @@ impl Argument {
             Self::Command | Self::Output | Self::Scratch | Self::Entries => "ulong",
             Self::Input | Self::Dictionaries => "line_t",
             Self::Cancel => "uint",
+            Self::ScratchOut => "pair_t",
         }
     }
 
@@ -81,8 +98,8 @@ impl Argument {
     }
 }
 
-/// The bundles of a unit, with their widths in bits.
-pub const BUNDLES: [(&str, u32); 2] = [("media", 512), ("memory", 64)];
+/// The bundles of a unit.
+pub const BUNDLES: [&str; 2] = ["media", "memory"];
 
 /// A kernel of the images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,6 +145,12 @@ impl Kernel {
             Self::Scan => &Argument::ALL,
             Self::Merge => Argument::ALL.split_at(Argument::Dictionaries as usize).0,
         }
+    }
+
+    /// The width of one of its bundles in bits: that of the widest argument which goes through it.
+    pub fn bundle_bits(self, bundle: &str) -> u32 {
+        let of_bundle = self.arguments().iter().filter(|argument| argument.bundle() == bundle);
+        of_bundle.map(|argument| argument.bits()).max().unwrap_or(0)
     }
 
     /// The kernel of that name.
@@ -265,6 +288,13 @@ mod tests {
             assert_eq!(argument.index() as usize, place);
         }
         assert_eq!(Argument::Cancel.register_offset(), 0x40);
+    }
+
+    #[test]
+    fn bundle_is_as_wide_as_its_widest_argument() {
+        assert_eq!(Kernel::Scan.bundle_bits("memory"), 128);
+        assert_eq!(Kernel::Merge.bundle_bits("memory"), 64);
+        assert_eq!(BUNDLES.map(|bundle| Kernel::Merge.bundle_bits(bundle)), [512, 64]);
     }
 
     #[test]

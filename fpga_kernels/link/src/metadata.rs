@@ -32,7 +32,8 @@ pub fn xml(image: &ImageDescription) -> String {
             "    <kernel name=\"{}\" language=\"c\" type=\"pl\" workGroupSize=\"1\">",
             kernel.name()
         );
-        for (bundle, width) in BUNDLES {
+        for bundle in BUNDLES {
+            let width = kernel.bundle_bits(bundle);
             let _ = writeln!(
                 text,
                 "     <port name=\"{}\" mode=\"master\" range=\"0xFFFFFFFFFFFFFFFF\" \
@@ -178,7 +179,7 @@ mod tests {
         let image = ImageDescription::of_name("emulation").unwrap();
         let text = xml(image);
         let arguments = arguments(&text);
-        assert_eq!(arguments.len(), 7 + 5);
+        assert_eq!(arguments.len(), 8 + 5);
         let last = arguments.last().unwrap();
         assert_eq!(
             (last.kernel.as_str(), last.name.as_str(), last.index.as_str()),

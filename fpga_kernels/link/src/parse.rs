@@ -156,11 +156,11 @@ mod tests {
             (units[0].as_str(), units[5].as_str()),
             ("ns_scan:ns_scan_1", "ns_merge:ns_merge_2")
         );
-        // One bank of 4 GiB, on which the seven arguments of four scans and the five of two merges
+        // One bank of 4 GiB, on which the eight arguments of four scans and the five of two merges
         // are.
         let banks = xclbin.section(kind::MEM_TOPOLOGY).unwrap();
         assert_eq!((banks.len(), u64_at(banks, 16)), (48, 4 << 20));
-        assert_eq!(xclbin.section(kind::CONNECTIVITY).unwrap().len(), 4 + 12 * 38);
+        assert_eq!(xclbin.section(kind::CONNECTIVITY).unwrap().len(), 4 + 12 * 42);
         assert_eq!(xclbin.section(99), None);
     }
 

@@ -29,7 +29,8 @@ extern "C" uint32_t ns_model_scan(const uint64_t* command, const line_t* input,
   word_port words(scratch);
   line_port dictionaries(input);
   word_port entries(scratch);
-  run_scan(command, chunks, result, words, dictionaries, entries, cancel);
+  pair_port pairs(reinterpret_cast<u128*>(scratch));
+  run_scan(command, chunks, result, words, dictionaries, entries, pairs, cancel);
   return nearscan_portable::last_stuck()[0] == '\0' ? 0 : 2;
 }
 

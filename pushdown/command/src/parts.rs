@@ -161,7 +161,7 @@ impl Counters {
                 .memory_write_iterations
                 .saturating_add(other.memory_write_iterations),
             memory_reads: self.memory_reads.saturating_add(other.memory_reads),
-            dictionary_words: self.dictionary_words.saturating_add(other.dictionary_words),
+            dictionary_pairs: self.dictionary_pairs.saturating_add(other.dictionary_pairs),
             loader_iterations_max: self
                 .loader_iterations_max
                 .saturating_add(other.loader_iterations_max),

@@ -55,7 +55,7 @@ struct Page([Line; 64]);
 
 struct Run {
     is_scan: bool,
-    arguments: Mutex<[usize; 7]>,
+    arguments: Mutex<[usize; 8]>,
     callback: Mutex<Option<(Callback, usize)>>,
 }
 

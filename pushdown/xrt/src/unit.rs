@@ -183,6 +183,7 @@ impl Held<'_> {
             (Argument::Cancel, slot.cancel.handle()),
             (Argument::Dictionaries, memories.input),
             (Argument::Entries, scratch),
+            (Argument::ScratchOut, scratch),
         ];
         let taken = |argument: &Argument| slot.arguments.contains(argument);
         for (argument, buffer) in arguments.into_iter().filter(|(argument, _)| taken(argument)) {

@@ -91,15 +91,15 @@ record! {
         212 memory_reads: u32,
         /// rows the aggregates worked on
         216 rows_aggregated: u32,
-        /// 8-byte words of scratch that dictionaries of lanes took
-        220 dictionary_words: u32,
+        /// 16-byte pairs of words of scratch that dictionaries of lanes took
+        220 dictionary_pairs: u32,
         /// 8-byte words of strings fetched, to be compared and for the output
         224 string_words: u64,
         /// 8-byte words of payload
         232 payload_words: u64,
         /// blocks of payload
         240 blocks: u32,
-        /// iterations of the stages that write scratch, those for loaders too: 8-byte words
+        /// iterations of the stages that write scratch: a pair of words of lanes, a word of loaders
         244 memory_write_iterations: u32,
         /// 8-byte words of key filters loaded
         248 key_words: u32,

@@ -239,7 +239,11 @@ impl Runner {
 /// Checks that the loaders of a scan were given the memories of the scan itself.
 fn check_pairs(arguments: &[u64; Argument::ALL.len()]) -> io::Result<()> {
     let of = |argument: Argument| arguments.get(argument.index() as usize);
-    let pairs = [(Argument::Input, Argument::Dictionaries), (Argument::Scratch, Argument::Entries)];
+    let pairs = [
+        (Argument::Input, Argument::Dictionaries),
+        (Argument::Scratch, Argument::Entries),
+        (Argument::Scratch, Argument::ScratchOut),
+    ];
     match pairs.into_iter().find(|(one, other)| of(*one) != of(*other)) {
         None => Ok(()),
         Some((one, other)) => {

@@ -99,7 +99,7 @@ mod tests {
         memory_read_iterations: 0,
         memory_write_iterations: 0,
         memory_reads: 0,
-        dictionary_words: 0,
+        dictionary_pairs: 0,
         loader_iterations_max: 0,
         loader_words: 0,
         memory_waits: 0,

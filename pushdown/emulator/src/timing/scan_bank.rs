@@ -4,7 +4,8 @@
 //! ```text
 //! media    writes the chunks                         in bursts of 1 KiB
 //! kernel   reads them                                in bursts of 1 KiB
-//!          writes scratch: strings, large dictionaries   a burst for each request
+//!          writes scratch: strings, large dictionaries   a burst for each request, of 256 bytes at
+//!                                                        most where a lane writes, 512 a loader
 //!          reads scratch: entries, strings           a burst for each request
 //!          writes the result                         in bursts of 1 KiB
 //! link     reads the result, or a merge does         in bursts of 1 KiB
@@ -28,7 +29,10 @@ impl Parameters {
             0 => 0.0,
             words => ResultHeader::BYTES as f64 + words as f64 * WORD_BYTES,
         };
-        let scratch_written = f64::from(counters.memory_write_iterations) * WORD_BYTES;
+        // An iteration writes a word of a loader, or a pair of words of a lane.
+        let of_loaders = f64::from(counters.loader_words);
+        let of_lanes = f64::from(counters.memory_write_iterations) - of_loaders;
+        let scratch_written = (of_loaders + 2.0 * of_lanes) * WORD_BYTES;
         let long = self.port_burst_beats * LINE_BYTES;
         let reads = counters.lines_read as f64 * LINE_BYTES + result_bytes;
         [
@@ -87,7 +91,9 @@ mod tests {
         let burst_ns = 11.27 + 1024.0 / 19.2;
         near(busy_ns(0, &result), 2.0 * burst_ns + 11.5);
         let scratch =
-            Counters { memory_writes: 10, memory_write_iterations: 80, ..Counters::default() };
-        near(busy_ns(0, &scratch), 10.0 * (11.27 + 11.5 + 64.0 / 19.2));
+            Counters { memory_writes: 10, memory_write_iterations: 160, ..Counters::default() };
+        near(busy_ns(0, &scratch), 10.0 * (11.27 + 11.5 + 256.0 / 19.2));
+        let loaded = Counters { loader_words: 160, ..scratch };
+        near(busy_ns(0, &loaded), 10.0 * (11.27 + 11.5 + 128.0 / 19.2));
     }
 }

@@ -55,7 +55,7 @@ impl Parameters {
             }
             KernelStage::Dictionary => {
                 let busiest = counters.dictionary_iterations_lane_max;
-                iterations(busiest.max(counters.dictionary_words).into())
+                iterations(busiest.max(counters.dictionary_pairs).into())
             }
             // A line an iteration.
             KernelStage::Fetch => iterations(counters.lines_read as f64),
@@ -84,7 +84,7 @@ impl Parameters {
         let asked = f64::from(counters.memory_reads) * self.single_beat_cycles();
         let beside_dictionaries = counters
             .memory_write_iterations
-            .saturating_sub(counters.dictionary_words)
+            .saturating_sub(counters.dictionary_pairs)
             .saturating_sub(counters.loader_words);
         let written = self.stage_loop().cycles(beside_dictionaries.into());
         read.max(asked).max(written)
@@ -232,7 +232,7 @@ mod tests {
         let written = Counters { memory_write_iterations: 900, ..none };
         assert_eq!(memory_ns(&written), 3000);
         // What dictionaries take is written before, by one stage for lanes and one for loaders.
-        let loaded = Counters { dictionary_words: 150, loader_words: 600, ..written };
+        let loaded = Counters { dictionary_pairs: 150, loader_words: 600, ..written };
         assert_eq!(memory_ns(&loaded), 500);
         let stages = Parameters::default().stages(&loaded, Waits::Exposed);
         assert_eq!(stages.get(KernelStage::Dictionary), 500);

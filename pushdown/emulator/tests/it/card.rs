@@ -118,10 +118,11 @@ impl Runtime {
         self.call(6, &[Number(3, address), Bytes(4, bytes), Number(5, length)]);
     }
 
-    /// Starts the first unit. The loaders have the memories of input and scratch too.
+    /// Starts the first unit. Its loaders have the memories of input and scratch too, and scratch is
+    /// written through a port of its own.
     fn start_unit(&mut self, arguments: [u64; 5]) {
-        let mut registers = vec![0; 0x64];
-        let again = [arguments[1], arguments[3]];
+        let mut registers = vec![0; 0x70];
+        let again = [arguments[1], arguments[3], arguments[3]];
         for (index, argument) in arguments.into_iter().chain(again).enumerate() {
             let at = 0x10 + 12 * index;
             registers[at..at + 8].copy_from_slice(&argument.to_le_bytes());
