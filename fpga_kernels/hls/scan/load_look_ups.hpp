@@ -99,18 +99,29 @@ inline bool suits_store(const decode_plan& lane) {
   return lane.is_loaded && !is_double && !lane.needs_codes;
 }
 
+/// Whether at least half of a dictionary is not on chip, as far as its bytes tell.
+inline bool is_mostly_far(uint64_t dictionary_bytes, const decode_plan& lane) {
+  return dictionary_bytes >= 2 * DICTIONARY_ENTRIES_ON_CHIP * (lane.reading.stored_bits / 8u);
+}
+
 /// Gives the store to the lane with the largest dictionary among those that are looked up and that
-/// it suits.
-inline void give_store(const program_scope& scope, uint32_t looked_up, scan_plan& plan) {
+/// it suits. One that is looked up before the filter goes first if most of its rows are far: all of
+/// them are looked up, and behind the filter only kept ones.
+inline void give_store(const program_scope& scope, uint32_t early, uint32_t looked_up,
+                       scan_plan& plan) {
   uint32_t best = 0;
   uint64_t most = 0;
+  bool goes_first = false;
 STORE:
   for (uint32_t index = 0; index < static_cast<uint32_t>(LANES); index++) {
 #pragma HLS PIPELINE off
     if (!is_among(looked_up, index) || !suits_store(plan.decode[index])) continue;
-    if (scope.dictionary_bytes[index] <= most) continue;
+    const uint64_t bytes = scope.dictionary_bytes[index];
+    const bool is_first = is_among(early, index) && is_mostly_far(bytes, plan.decode[index]);
+    if (bytes == 0 || (is_first == goes_first ? bytes <= most : goes_first)) continue;
     best = index;
-    most = scope.dictionary_bytes[index];
+    most = bytes;
+    goes_first = is_first;
   }
   plan.store.active = most != 0;
   plan.store_fill.active = most != 0;
@@ -135,7 +146,7 @@ FAR_LANES:
   plan.keep.late = late;
   plan.kept.late = late;
   plan.kept.forwarded = plan.keep.forwarded;
-  give_store(scope, early | late, plan);
+  give_store(scope, early, early | late, plan);
   load_entry_plans(scope, early | late, plan);
   plan.memory.lane_count = scope.column_count;
   plan.memory.look_up_count = 0;

@@ -363,6 +363,22 @@ inline void iterations_of_memory(tally& all) {
   check_iterations(all, "no words of lanes", model, dictionary_pairs, 0);
 }
 
+/// The store goes to the largest dictionary; to one that the filter looks at first of all, of which
+/// every row is looked up, if half of it is not on chip.
+inline void iterations_of_the_store(tally& all) {
+  scan_model model = make_iteration_model(20000);
+  model.columns = {make_iteration_column(20000, 20000, layout::dictionary),
+                   make_iteration_column(20000, 10000, layout::dictionary)};
+  model.slots = {make_slot(FUNCTION_SUM, column_at(0))};
+  model.literals = {100};
+  model.predicate = {make_step(OP_LESS, column_at(1), literal_at(0))};
+  // Rows 10000 to 10099 are kept.
+  check_iterations(all, "scratch behind a filter with the store", model, memory_reads, 100);
+  model.columns[1] = make_iteration_column(20000, 5000, layout::dictionary);
+  // 904 entries, of four rows each.
+  check_iterations(all, "scratch of a filter without the store", model, memory_reads, 4 * 904);
+}
+
 /// A lane writes a pair of words per iteration, in bursts of sixteen. One ends before that where
 /// the next word lies elsewhere, with its dictionary, and when the rows of 32 words wait for it.
 inline void iterations_of_bursts(tally& all) {
@@ -514,6 +530,7 @@ inline void iterations(tally& all) {
   iterations_of_headers(all);
   iterations_of_loaders(all);
   iterations_of_memory(all);
+  iterations_of_the_store(all);
   iterations_of_bursts(all);
 }
 

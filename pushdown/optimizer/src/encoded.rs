@@ -52,15 +52,7 @@ pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
     let most = |work: fn(&ChunkWork) -> f64| {
         chunks.iter().map(|(_, chunk)| work(chunk)).fold(0.0, f64::max)
     };
-    // The column with the largest dictionary of numbers that it suits has the store.
-    let has_store = chunks
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, chunk))| chunk.suits_store)
-        .max_by(|(_, (_, one)), (_, (_, other))| {
-            one.dictionary_bytes.total_cmp(&other.dictionary_bytes)
-        })
-        .map(|(at, _)| at);
+    let has_store = has_store(&chunks);
     let look_ups = |early: bool| {
         let of = chunks.iter().enumerate().filter(|(_, (is_early, _))| *is_early == early);
         of.map(|(at, (_, chunk))| {
@@ -76,6 +68,19 @@ pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
         late_look_ups: whole(look_ups(false)),
         string_bytes: whole(most(|chunk| chunk.string_bytes)),
     }
+}
+
+/// The column that has the store, of columns with whether the filter looks at them: the one with the
+/// largest dictionary of numbers that it suits. One of the filter goes first if most of its rows are
+/// far: all of them are looked up.
+fn has_store(chunks: &[(bool, ChunkWork)]) -> Option<usize> {
+    let goes_first = |(is_early, chunk): &(bool, ChunkWork)| *is_early && chunk.is_mostly_far;
+    let suited = chunks.iter().enumerate().filter(|(_, (_, chunk))| chunk.suits_store);
+    let best = suited.max_by(|(_, one), (_, other)| {
+        let by_bytes = one.1.dictionary_bytes.total_cmp(&other.1.dictionary_bytes);
+        goes_first(one).cmp(&goes_first(other)).then(by_bytes)
+    });
+    best.map(|(at, _)| at)
 }
 
 /// The columns whose values the filter looks at: they are looked up for every row, the others for
@@ -112,6 +117,8 @@ struct ChunkWork {
     string_bytes: f64,
     /// Whether its entries may be numbers of 32 bits, as the store has them.
     suits_store: bool,
+    /// Whether at least half of its dictionary is not on chip, as far as its stored bytes tell.
+    is_mostly_far: bool,
 }
 
 impl ChunkWork {
@@ -149,7 +156,9 @@ impl ChunkWork {
         let suits_store = kind == ValueKind::Integer && chunk.column_type() != Type::DOUBLE;
         let is_loaded = kind == ValueKind::Integer;
         let dictionary_bytes = if is_loaded { dictionary_bytes } else { 0.0 };
-        Self { dictionary_bytes, entries, indexes, string_bytes, suits_store }
+        let near = f64::from(limits::DICTIONARY_ENTRIES_ON_CHIP);
+        let is_mostly_far = dictionary_bytes >= 2.0 * near * width;
+        Self { dictionary_bytes, entries, indexes, string_bytes, suits_store, is_mostly_far }
     }
 
     /// Look-ups beyond the entries that a decoder has in a memory of its own.
@@ -250,6 +259,18 @@ mod tests {
         let doubles = work(doubles, ValueKind::Integer, 1 << 20);
         near(doubles.look_ups(), many.look_ups());
         assert_eq!(doubles.look_ups_in_store(), 0.0);
+    }
+
+    #[test]
+    fn store_goes_to_the_largest_dictionary_unless_one_of_the_filter_is_mostly_far() {
+        let of = |distinct: i64| work(numbers(distinct), ValueKind::Integer, 1 << 20);
+        let (few, more, most) = (of(5_000), of(10_000), of(20_000));
+        assert_eq!(has_store(&[(false, more), (false, most)]), Some(1));
+        assert_eq!(has_store(&[(true, more), (false, most)]), Some(0));
+        assert_eq!(has_store(&[(true, few), (false, most)]), Some(1));
+        assert_eq!(has_store(&[(true, more), (true, most)]), Some(1));
+        let doubles = ChunkWork { suits_store: false, ..most };
+        assert_eq!(has_store(&[(true, doubles), (false, few)]), Some(1));
     }
 
     #[test]
