@@ -70,9 +70,9 @@ pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
     }
 }
 
-/// The column that has the store, of columns with whether the filter looks at them: the one with the
-/// largest dictionary of numbers that it suits. One of the filter goes first if most of its rows are
-/// far: all of them are looked up.
+/// The column that has the store, of columns with whether the filter looks at them: that with the
+/// largest dictionary of numbers that it suits. One of the filter goes first if most of its rows
+/// are far: all of them are looked up.
 fn has_store(chunks: &[(bool, ChunkWork)]) -> Option<usize> {
     let goes_first = |(is_early, chunk): &(bool, ChunkWork)| *is_early && chunk.is_mostly_far;
     let suited = chunks.iter().enumerate().filter(|(_, (_, chunk))| chunk.suits_store);

@@ -118,8 +118,8 @@ impl Runtime {
         self.call(6, &[Number(3, address), Bytes(4, bytes), Number(5, length)]);
     }
 
-    /// Starts the first unit. Its loaders have the memories of input and scratch too, and scratch is
-    /// written through a port of its own.
+    /// Starts the first unit. Its loaders have the memories of input and scratch too, and its lanes
+    /// write scratch through a port of their own.
     fn start_unit(&mut self, arguments: [u64; 5]) {
         let mut registers = vec![0; 0x70];
         let again = [arguments[1], arguments[3], arguments[3]];
