@@ -252,7 +252,7 @@ struct shape {
 constexpr shape SHAPES[] = {
     {{"groups of 7 bits, long runs", 7, 30, 33, 0, 0, rtl::STAGE}, 100},
     {{"groups of 12 bits, long runs", 12, 12, 30, 0, 0, rtl::STAGE}, 4000},
-    {{"groups of 18 bits, not all entries on chip", 18, 50, 100, 0, 0, rtl::RULE}, 9000},
+    {{"groups of 18 bits, not all entries on chip", 18, 50, 100, 0, 0, rtl::STAGE}, 9000},
     {{"groups of 10 bits, five to nine a run", 10, 5, 5, 0, 0, rtl::STAGE}, 1000},
     {{"an index repeated often", 11, 0, 0, 300, 2000, rtl::STAGE}, 2000},
     {{"long groups and long runs in turn", 8, 40, 40, 100, 200, rtl::STAGE}, 250},

@@ -81,12 +81,16 @@ inline void collect(nearscan::value_stream& values, nearscan::report_stream& rep
 }
 
 /// The memory behind the lanes, as far as a dictionary needs it.
-inline void serve_writes(nearscan::scratch_stream& writes, nearscan::written_stream& written,
-                         std::vector<uint64_t>& memory) {
+inline void serve_writes(nearscan::pair_stream& pairs, nearscan::burst_stream& bursts,
+                         nearscan::written_stream& written, std::vector<uint64_t>& memory) {
   while (true) {
-    const nearscan::scratch_token token = writes.read();
-    if (token.kind == nearscan::SCRATCH_END) break;
-    for (uint32_t i = 0; i < token.count; i++) memory[token.at + i] = token.word[i];
+    const nearscan::burst_token burst = bursts.read();
+    if (burst.last) break;
+    for (uint32_t i = 0; i < burst.count; i++) {
+      const nearscan::pair_token pair = pairs.read();
+      memory[2 * (burst.at + i)] = pair.word[0];
+      memory[2 * (burst.at + i) + 1] = pair.word[1];
+    }
     written.write(1);
   }
 }
@@ -144,9 +148,11 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   nearscan::page_stream pages;
   nearscan::byte_stream payload;
   nearscan::report_stream reports_in, reports_out;
-  nearscan::scratch_stream writes, requests;
+  nearscan::pair_stream pairs[nearscan::LANE_WRITERS];
+  nearscan::burst_stream bursts[nearscan::LANE_WRITERS];
   nearscan::written_stream written;
-  nearscan::string_stream found;
+  nearscan::spread_stream requests;
+  nearscan::found_stream found;
   nearscan::chip_stream chip, none_of_first, none_of_second;
   nearscan::chip_blocks chips;
   nearscan::dictionary_stream first_loaded, second_loaded;
@@ -157,11 +163,12 @@ inline stage_answer decode_by_stage(const page& what, const std::vector<int64_t>
   stage_answer answer;
   NS_REGION(flow);
   NS_STAGE(flow, stage::feed(what, dictionary, pages, payload, reports_in));
-  NS_STAGE(flow, nearscan::decode(plan, nearscan::no_tests(), pages, payload, reports_in, writes,
-                                  written, requests, found, chip, chips, first_loaded,
+  NS_STAGE(flow, nearscan::decode(plan, nearscan::no_tests(), pages, payload, reports_in, pairs,
+                                  bursts, written, requests, found, chip, chips, first_loaded,
                                   second_loaded, values, keys, reports_out));
   NS_STAGE(flow, nearscan::fill_chip(entries, chip, none_of_first, none_of_second, chips));
-  NS_STAGE(flow, stage::serve_writes(writes, written, memory));
+  // The slots: there are no strings.
+  NS_STAGE(flow, stage::serve_writes(pairs[0], bursts[0], written, memory));
   NS_STAGE(flow, stage::collect(values, reports_out, memory, answer));
   NS_RUN(flow);
   if (nearscan_portable::last_stuck()[0] != '\0') {
