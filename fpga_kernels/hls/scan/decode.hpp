@@ -156,7 +156,11 @@ inline void take_dictionary(const dictionary_token& loaded, lane_state& lane) {
   lane.dictionary.entries = loaded.entries;
   lane.dictionary.stored_end = loaded.stored_end;
   lane.dictionary.slots = loaded.slots;
-  lane.dictionary.slot_words = NUMBER_SLOT_WORDS;
+  lane.dictionary.slot_words = UNTESTED_SLOT_WORDS;
+  // The loader has refused more slots than there is room for.
+  if (loaded.entries > dictionary_places::ON_CHIP) {
+    lane.scratch.at += bytes_of_slots(loaded.entries, UNTESTED_SLOT_WORDS);
+  }
 }
 
 /// Adds what a loader has done for this lane to the lane's own report.

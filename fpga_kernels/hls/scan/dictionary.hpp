@@ -48,6 +48,11 @@ inline dictionary_places no_dictionary(uint64_t slots, uint32_t slot_words) {
   return dictionary_places{0, dictionary_places::ON_CHIP, slots, slot_words};
 }
 
+/// Bytes of slots in whole pairs of words: strings and streams lie behind them.
+inline uint64_t bytes_of_slots(uint32_t entries, uint32_t slot_words) {
+  return (static_cast<uint64_t>(entries) * slot_words + 1) / 2 * 16;
+}
+
 /// Everything a lane keeps from page to page.
 struct lane_state {
   bit_reader bits;
@@ -72,7 +77,7 @@ inline void open_lane(lane_state& lane, const Plan& plan) {
   lane.scratch.at = plan.scratch_begin;
   lane.scratch.end = plan.scratch_end;
   lane.dictionary = no_dictionary(
-      plan.scratch_begin, plan.tests.test_count != 0 ? TESTED_SLOT_WORDS : NUMBER_SLOT_WORDS);
+      plan.scratch_begin, plan.tests.test_count != 0 ? TESTED_SLOT_WORDS : UNTESTED_SLOT_WORDS);
   lane.rows = 0;
   lane.steps = 0;
   lane.iterations = 0;
@@ -140,9 +145,7 @@ inline uint32_t read_dictionary(byte_stream& payload, memory_lane& memory, chip_
   const uint32_t allowed = check_entries(page.value_count, plan.may_be_far, plan.needs_codes);
   if (allowed != STATUS_OK) return allowed;
   const bool is_tested = dictionary.slot_words == TESTED_SLOT_WORDS;
-  // Whole pairs of words, and strings behind them.
-  const uint64_t slot_words = static_cast<uint64_t>(page.value_count) * dictionary.slot_words;
-  const uint64_t slot_bytes = (slot_words + 1) / 2 * 16;
+  const uint64_t slot_bytes = bytes_of_slots(page.value_count, dictionary.slot_words);
   if (page.value_count > dictionary_places::ON_CHIP &&
       !lane.scratch.reserve(slot_bytes, &dictionary.slots)) {
     return STATUS_SCRATCH_FULL;

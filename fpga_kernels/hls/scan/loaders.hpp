@@ -127,7 +127,7 @@ inline void load_dictionary(const dictionary_plan& plan, page_stream& pages, byt
                             uint64_t& loader_iterations) {
   bit_reader bits;
   slot_writer slots = slot_writer();
-  dictionary_places places = no_dictionary(plan.scratch_begin, NUMBER_SLOT_WORDS);
+  dictionary_places places = no_dictionary(plan.scratch_begin, UNTESTED_SLOT_WORDS);
   uint32_t status = STATUS_CORRUPT;
   uint32_t slot_words = 0;
   uint64_t iterations = 0;
@@ -137,7 +137,7 @@ inline void load_dictionary(const dictionary_plan& plan, page_stream& pages, byt
   if (is_dictionary) {
     status = check_entries(entries, plan.may_be_far, plan.needs_codes);
     if (plan.key_sets != 0 && entries > plan.entries_max) status = STATUS_DICTIONARY_SIZE;
-    const uint64_t slot_bytes = static_cast<uint64_t>(entries) * NUMBER_SLOT_WORDS * 8;
+    const uint64_t slot_bytes = bytes_of_slots(entries, UNTESTED_SLOT_WORDS);
     if (status == STATUS_OK && entries > dictionary_places::ON_CHIP &&
         slot_bytes > plan.scratch_end - plan.scratch_begin) {
       status = STATUS_SCRATCH_FULL;

@@ -163,6 +163,22 @@ inline void differences(tally& all) {
   run_model(all, "too many miniblocks", model, {STATUS_ENCODING});
 }
 
+/// A page of streams between pages of indexes, with a dictionary that a loader has put into
+/// scratch.
+inline void streams_beside_slots(tally& all) {
+  for (uint64_t plain_page : {2, 3}) {
+    // Numbers of more bits than the store has.
+    scan_model model = one_column(number_column(
+        32000, 0, [](uint64_t row) { return as_row(row * 7919 % 9001) + (as_row(1) << 40); }));
+    model.columns[0].style.page_rows = 8000;
+    model.columns[0].style.plain_page = plain_page;
+    model.columns[0].style.other = direct::streams;
+    model.states = false;
+    model.row_columns = {{column_at(0), WIDTH_W64}};
+    run_model(all, "streams in page " + std::to_string(plain_page), model);
+  }
+}
+
 /// Streams beside dictionaries that are not on chip, and in scratch that is just large enough.
 inline void streams(tally& all) {
   for (int length : {3, 8, 9, 16}) {
@@ -262,6 +278,7 @@ inline void stored_otherwise(tally& all) {
   annotated(all);
   differences(all);
   streams(all);
+  streams_beside_slots(all);
   lz4(all);
   lz4_distances(all);
 }
