@@ -384,8 +384,8 @@ struct column_record {
   uint64_t offset;  // 8: first byte of the chunk in its input
   uint64_t length;  // 16: bytes of the chunk, dictionary page and page headers included
   uint64_t uncompressed_bytes;  // 24: its pages uncompressed, headers included
-  uint64_t scratch_offset;  // 32: scratch of this lane, first byte
-  uint64_t scratch_bytes;  // 40: scratch of this lane, bytes
+  uint64_t scratch_offset;  // 32: scratch of this lane, first byte; a multiple of 16
+  uint64_t scratch_bytes;  // 40: scratch of this lane, bytes, of which multiples of 16 are used
   uint16_t test_first;  // 48: first string test of this column
   uint16_t test_count;  // 50: string tests of this column
   uint16_t uses;  // 52: bit 0: group codes are needed; bit 1: the bytes of strings are needed

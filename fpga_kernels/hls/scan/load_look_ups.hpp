@@ -105,8 +105,8 @@ inline bool is_mostly_far(uint64_t dictionary_bytes, const decode_plan& lane) {
 }
 
 /// Gives the store to the lane with the largest dictionary among those that are looked up and that
-/// it suits. One that is looked up before the filter goes first if most of its rows are far: all of
-/// them are looked up, and behind the filter only kept ones.
+/// it suits. One that is looked up before the filter goes first if it is mostly far: all rows are
+/// looked up, and behind the filter only kept ones.
 inline void give_store(const program_scope& scope, uint32_t early, uint32_t looked_up,
                        scan_plan& plan) {
   uint32_t best = 0;

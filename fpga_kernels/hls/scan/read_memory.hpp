@@ -24,7 +24,6 @@ static constexpr uint32_t READS_MAX = 16;
 /// Who asks for words: the lanes, and the stages behind them.
 static constexpr uint32_t READ_FOR_STATES = LANES;
 static constexpr uint32_t READ_FOR_RESULT = LANES + 1;
-static constexpr uint32_t WORD_READERS = LANES + 2;
 
 /// A request in flight: an entry for a lane, or words for a reader.
 struct read_in_flight {
@@ -59,7 +58,7 @@ struct reads_in_flight {
 struct words_asked {
   scratch_token token;
   uint32_t reader;
-  /// Words that lie apart of which the place is told, by rows.
+  /// Rows whose word, at an address of its own, has not been asked for.
   uint32_t rows;
   /// Requests to the port that have not been sent.
   uint32_t left;
@@ -88,9 +87,8 @@ inline void take_piece(const piece_token& piece, words_asked& asked) {
 inline void take_words(const scratch_token& token, words_asked& asked) {
   asked.token = token;
   asked.rows = token.rows;
-  asked.left = token.kind == SCRATCH_FIRST_WORDS ? count_bits(token.rows)
-               : token.kind == SCRATCH_END       ? 0u
-                                                 : 1u;
+  asked.left = token.kind == SCRATCH_FIRST_WORDS ? count_bits(token.rows) : 1;
+  if (token.kind == SCRATCH_END) asked.left = 0;
 }
 
 /// The first of `count` streams from `turn` on that holds a token, or `count` if none does.
@@ -120,7 +118,7 @@ inline bool ask_for_entry(slot_stream slots[LANES], const memory_plan& plan, uin
     open_count--;
     return true;
   }
-  const uint32_t count = is_among(plan.tested, lane) ? TESTED_SLOT_WORDS : NUMBER_SLOT_WORDS;
+  const uint32_t count = is_among(plan.tested, lane) ? TESTED_SLOT_WORDS : UNTESTED_SLOT_WORDS;
   scratch.read_request(slot.at, count);
   reads.push(
       read_in_flight{static_cast<uint8_t>(lane), true, static_cast<uint8_t>(count), 0, true});
@@ -221,8 +219,7 @@ inline void take_word(reads_in_flight& reads, word_port& scratch, read_answers& 
   if (is_whole) reads.pop();
 }
 
-/// Stage: requests in, answers out. Tells `stop` once: when the command is cancelled, or at the
-/// end. Reports when all stages that ask have ended.
+/// Stage: requests in, answers out. Reports when all stages that ask have ended.
 inline void read_memory(const memory_plan& plan, slot_stream slots[LANES],
                         entry_stream entries[LANES], spread_stream requests[LANES],
                         found_stream found[LANES], scratch_stream& state_requests,

@@ -159,7 +159,8 @@ static constexpr uint8_t SCRATCH_READ = 0;
 static constexpr uint8_t SCRATCH_END = 1;
 static constexpr uint8_t SCRATCH_FIRST_WORDS = 2;
 
-/// Whatever of a lane writes scratch on its own: the slots of its dictionary, and strings.
+/// The writers of a lane, each with bursts of its own: slots of its dictionary or streams of a
+/// page, and strings.
 static constexpr int LANE_WRITERS = 2;
 
 /// Pairs of words of a burst that writes scratch, at most.
@@ -207,8 +208,8 @@ static constexpr int WORDS_DUE = 16;
 static constexpr int FOUND_DUE = 32;
 static constexpr int ENTRIES_DUE = 64;
 
-/// Words of a slot in device memory: a number, or a value and the outcomes of its tests.
-static constexpr uint32_t NUMBER_SLOT_WORDS = 1;
+/// Words of a slot in device memory: a value, or a value and the outcomes of its tests.
+static constexpr uint32_t UNTESTED_SLOT_WORDS = 1;
 static constexpr uint32_t TESTED_SLOT_WORDS = DICTIONARY_SLOT_BYTES / 8;
 static_assert(TESTED_SLOT_WORDS == 2, "a value and its tests");
 
@@ -341,7 +342,8 @@ struct report {
   /// Those of the loader, with the pages that it had before.
   uint64_t loader_iterations;
   uint64_t dictionary_entries;
-  /// Words of scratch that dictionaries took, of lanes and of loaders.
+  /// Pairs of words of scratch that dictionaries of lanes took, and words that those of loaders
+  /// did.
   uint64_t dictionary_pairs;
   uint64_t loader_words;
   uint64_t rows_in;

@@ -34,7 +34,7 @@ struct write_order {
   }
 };
 
-/// Whoever writes for a lane, and whose turn it is.
+/// Writers of all lanes.
 static constexpr uint32_t WRITERS = LANES * LANE_WRITERS;
 
 /// The first of the writers from `turn` on that has a burst, or `count` if none does.

@@ -270,9 +270,9 @@ record! {
         16 length: u64,
         /// its pages uncompressed, headers included
         24 uncompressed_bytes: u64,
-        /// scratch of this lane, first byte
+        /// scratch of this lane, first byte; a multiple of 16
         32 scratch_offset: u64,
-        /// scratch of this lane, bytes
+        /// scratch of this lane, bytes, of which multiples of 16 are used
         40 scratch_bytes: u64,
         /// first string test of this column
         48 test_first: u16,

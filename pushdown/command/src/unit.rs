@@ -175,7 +175,8 @@ impl Unit {
     }
 }
 
-/// Bytes of one dictionary entry in scratch: value or reference, then the outcomes of string tests.
+/// Most bytes of a dictionary entry in scratch: a value or reference, then the outcomes of string
+/// tests, if its column has any.
 pub const DICTIONARY_SLOT_BYTES: u64 = 16;
 
 /// The largest room for a result that a host requests: a sixteenth of the device's 4 GiB.

@@ -70,9 +70,9 @@ pub(crate) fn encoded(unit: &RowGroup<'_>, fragment: &Fragment) -> Encoded {
     }
 }
 
-/// The column that has the store, of columns with whether the filter looks at them: that with the
-/// largest dictionary of numbers that it suits. One of the filter goes first if most of its rows
-/// are far: all of them are looked up.
+/// The place of the column that has the store; of each column it is known whether the filter looks
+/// at it. The largest dictionary of numbers that suit the store has it, unless one of the filter is
+/// mostly far, of which all rows are looked up.
 fn has_store(chunks: &[(bool, ChunkWork)]) -> Option<usize> {
     let goes_first = |(is_early, chunk): &(bool, ChunkWork)| *is_early && chunk.is_mostly_far;
     let suited = chunks.iter().enumerate().filter(|(_, (_, chunk))| chunk.suits_store);
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn store_goes_to_the_largest_dictionary_unless_one_of_the_filter_is_mostly_far() {
         let of = |distinct: i64| work(numbers(distinct), ValueKind::Integer, 1 << 20);
-        let (few, more, most) = (of(5_000), of(10_000), of(20_000));
+        let (few, more, most) = (of(5_000), of(40_000), of(80_000));
         assert_eq!(has_store(&[(false, more), (false, most)]), Some(1));
         assert_eq!(has_store(&[(true, more), (false, most)]), Some(0));
         assert_eq!(has_store(&[(true, few), (false, most)]), Some(1));

@@ -236,7 +236,7 @@ impl Runner {
     }
 }
 
-/// Checks that the loaders of a scan were given the memories of the scan itself.
+/// Checks that the ports which a scan has twice or more were given the same memory.
 fn check_pairs(arguments: &[u64; Argument::ALL.len()]) -> io::Result<()> {
     let of = |argument: Argument| arguments.get(argument.index() as usize);
     let pairs = [

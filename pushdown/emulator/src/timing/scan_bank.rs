@@ -30,9 +30,9 @@ impl Parameters {
             words => ResultHeader::BYTES as f64 + words as f64 * WORD_BYTES,
         };
         // An iteration writes a word of a loader, or a pair of words of a lane.
-        let of_loaders = f64::from(counters.loader_words);
-        let of_lanes = f64::from(counters.memory_write_iterations) - of_loaders;
-        let scratch_written = (of_loaders + 2.0 * of_lanes) * WORD_BYTES;
+        let of_lanes = counters.memory_write_iterations.saturating_sub(counters.loader_words);
+        let words = f64::from(counters.loader_words) + 2.0 * f64::from(of_lanes);
+        let scratch_written = words * WORD_BYTES;
         let long = self.port_burst_beats * LINE_BYTES;
         let reads = counters.lines_read as f64 * LINE_BYTES + result_bytes;
         [
