@@ -219,7 +219,7 @@ std::vector<uint64_t> run_stage(const job& what, const table& from) {
   nearscan::row_stream rows;
   nearscan::number_stream numbers[nearscan::SIDES];
   nearscan::report_stream reports;
-  nearscan::scratch_stream requests;
+  nearscan::piece_stream requests;
   nearscan::part_stream parts;
   nearscan::record_stream record;
   nearscan::result_lines out;
