@@ -140,31 +140,35 @@ struct open_word {
 
 /// The group of each row.
 inline void read_groups(const aggregate_plan& plan, const group_shape& shape,
-                        number_stream numbers_in[SLOTS], group_numbers& group_of) {
+                        number_stream numbers_in[SIDES][SIDE_COLUMNS], group_numbers& group_of) {
 GROUP_INIT:
   for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
     group_of[row] = 0;
   }
 GROUP_KEYS:
-  for (uint32_t stream = FIRST_KEY_STREAM; stream < static_cast<uint32_t>(SLOTS); stream++) {
+  for (uint32_t side = 0; side < SIDES; side++) {
 #pragma HLS UNROLL
-    const uint32_t key = stream - FIRST_KEY_STREAM;
-    if (key >= plan.key_count) break;
-    const number_token places = numbers_in[stream].read();
-  GROUP_NUMBERS:
-    for (int row = 0; row < ROWS; row++) {
+  KEYS_OF_SIDE:
+    for (uint32_t behind = SIDE_SLOTS; behind < SIDE_COLUMNS; behind++) {
 #pragma HLS UNROLL
-      const uint32_t place = static_cast<uint32_t>(places.row[row]) & GROUP_PLACE_MASK;
-      group_of[row] += place * (shape.stride[key] & GROUP_PLACE_MASK);
+      const uint32_t key = key_at(side, behind);
+      if (key >= plan.key_count) break;
+      const number_token places = numbers_in[side][behind].read();
+    GROUP_NUMBERS:
+      for (int row = 0; row < ROWS; row++) {
+#pragma HLS UNROLL
+        const uint32_t number = static_cast<uint32_t>(places.row[row]) & GROUP_PLACE_MASK;
+        group_of[row] += number * (shape.stride[key] & GROUP_PLACE_MASK);
+      }
     }
   }
 }
 
 /// Reads the numbers of a word.
 NS_HOT void read_word(const aggregate_plan& plan, const row_token& rows,
-                      number_stream numbers_in[SLOTS], const group_shape& shape, uint32_t in_order,
-                      open_word& word) {
+                      number_stream numbers_in[SIDES][SIDE_COLUMNS], const group_shape& shape,
+                      uint32_t in_order, open_word& word) {
   word.keep = rows.keep;
   word.pairs = pairs_of(rows.keep);
   read_groups(plan, shape, numbers_in, word.group_of);
@@ -173,12 +177,17 @@ NS_HOT void read_word(const aggregate_plan& plan, const row_token& rows,
   slots.sums = 0;
   slots.others = 0;
 READ_SLOTS:
-  for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+  for (uint32_t side = 0; side < SIDES; side++) {
 #pragma HLS UNROLL
-    const uint32_t index = plan.key_count + slot;
-    if (index >= plan.column_count) break;
-    read_slot(plan.slots[slot], slot, rows.keep, rows.use[index] & rows.valid[index], in_order,
-              numbers_in[slot], slots);
+  SLOTS_OF_SIDE:
+    for (uint32_t place = 0; place < SIDE_SLOTS; place++) {
+#pragma HLS UNROLL
+      const uint32_t slot = slot_at(side, place);
+      const uint32_t index = plan.key_count + slot;
+      if (index >= plan.column_count) break;
+      read_slot(plan.slots[slot], slot, rows.keep, rows.use[index] & rows.valid[index], in_order,
+                numbers_in[side][place], slots);
+    }
   }
 }
 
@@ -194,7 +203,7 @@ enum fold_end : uint8_t {
 
 /// Folds words until something takes longer than an iteration for each two rows.
 NS_HOT fold_end fold_run(const aggregate_plan& plan, row_stream& rows_in,
-                         number_stream numbers_in[SLOTS], const group_shape& shape,
+                         number_stream numbers_in[SIDES][SIDE_COLUMNS], const group_shape& shape,
                          uint32_t in_order, group_table& groups, open_word& word, report& own,
                          fold_work& work) {
 ITERATIONS:
@@ -221,7 +230,7 @@ ITERATIONS:
 
 /// Reads all rows, without groups for them.
 NS_APART void skip_rows(const aggregate_plan& plan, row_stream& rows_in,
-                        number_stream numbers_in[SLOTS], report& own) {
+                        number_stream numbers_in[SIDES][SIDE_COLUMNS], report& own) {
 SKIP_WORDS:
   while (true) {
 #pragma HLS PIPELINE II = 1
@@ -229,22 +238,27 @@ SKIP_WORDS:
     const row_token rows = rows_in.read();
     if (rows.last) return;
     own.rows_aggregated += count_bits(rows.keep);
-  SKIP_KEYS:
-    for (uint32_t stream = FIRST_KEY_STREAM; stream < static_cast<uint32_t>(SLOTS); stream++) {
+  SKIP_SIDES:
+    for (uint32_t side = 0; side < SIDES; side++) {
 #pragma HLS UNROLL
-      if (stream - FIRST_KEY_STREAM < plan.key_count) numbers_in[stream].read();
-    }
-  SKIP_SLOTS:
-    for (uint32_t slot = 0; slot < AGGREGATES_MAX; slot++) {
+    SKIP_KEYS:
+      for (uint32_t behind = SIDE_SLOTS; behind < SIDE_COLUMNS; behind++) {
 #pragma HLS UNROLL
-      if (slot < plan.slot_count() && !plan.slots[slot].counts) numbers_in[slot].read();
+        if (key_at(side, behind) < plan.key_count) numbers_in[side][behind].read();
+      }
+    SKIP_SLOTS:
+      for (uint32_t place = 0; place < SIDE_SLOTS; place++) {
+#pragma HLS UNROLL
+        const uint32_t slot = slot_at(side, place);
+        if (slot < plan.slot_count() && !plan.slots[slot].counts) numbers_in[side][place].read();
+      }
     }
   }
 }
 
 /// Folds all rows; gives in `own` what was done.
 inline void fold_rows(const aggregate_plan& plan, row_stream& rows_in,
-                      number_stream numbers_in[SLOTS], scratch_stream& requests,
+                      number_stream numbers_in[SIDES][SIDE_COLUMNS], scratch_stream& requests,
                       string_stream& answers, const group_shape& shape, group_table& groups,
                       uint32_t in_order, report& own, fold_work& work) {
   open_word word;
@@ -271,7 +285,7 @@ RUNS:
 
 /// Passes output columns on; gives the iterations.
 inline uint64_t pass_columns(const aggregate_plan& plan, row_stream& rows_in,
-                             number_stream passed[SIDES], row_stream& rows_out,
+                             side_stream passed[SIDES], row_stream& rows_out,
                              number_stream numbers_out[SIDES]) {
   uint64_t iterations = 0;
   uint32_t first = 0;
@@ -298,7 +312,7 @@ PASS:
 /// Stage: output columns of kept rows in, to be folded or to be passed on; the same, or the states
 /// of the groups, out. Strings that are compared are asked for.
 inline void aggregate(const aggregate_plan& plan, key_stream keys[LANES], row_stream& rows_in,
-                      number_stream numbers_in[SLOTS], number_stream passed[SIDES],
+                      number_stream numbers_in[SIDES][SIDE_COLUMNS], side_stream passed[SIDES],
                       report_stream& reports_in, scratch_stream& requests, string_stream& answers,
                       row_stream& rows_out, number_stream numbers_out[SIDES],
                       report_stream& reports_out) {

@@ -99,6 +99,12 @@ LOADERS_OF_NONE:
   plan.projection.step_count = 0;
   plan.projection_slow.active = false;
   plan.columns.column_count = 0;
+SIDES_OF_NONE:
+  for (uint32_t side = 0; side < SIDES; side++) {
+#pragma HLS UNROLL
+    plan.columns.sides[side].sent_count = 0;
+    plan.columns.sides[side].counted_count = 0;
+  }
   plan.columns.top.count = 0;
   plan.columns.states = false;
   plan.aggregate.states = false;

@@ -69,7 +69,7 @@ inline uint32_t load_code_key(uint16_t operand, const program_scope& scope, scan
 /// Loads the group keys as the first output columns.
 inline uint32_t load_keys(const uint64_t* words, const section_table& sections,
                           const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
-                          scan_plan& plan) {
+                          output_plan columns[SLOTS], scan_plan& plan) {
   const section_range& range = sections.of[SECTION_KEYS];
   key_ranges ranges;
   uint16_t operands[KEYS_MAX];
@@ -90,7 +90,8 @@ KEYS:
     output_plan column = output_plan();
     column.operand = NONE;
     column.filter = NONE;
-    column.stream = static_cast<uint8_t>(FIRST_KEY_STREAM + index);
+    column.index = static_cast<uint8_t>(index);
+    column.stream = place_of_key(index);
     column.width = WIDTH_W64;
     column.is_key = true;
     if (ranges.at[index] == 0) {
@@ -101,7 +102,7 @@ KEYS:
           load_range_key(load_key_range_record(words, ranges.at[index]), operand, kind, column);
     }
     if (status == STATUS_OK) forward_operand(operand, true, plan);
-    plan.columns.columns[index] = column;
+    columns[index] = column;
   }
   return status;
 }
@@ -132,7 +133,7 @@ inline bool check_slot(const aggregate_record& slot, uint8_t kind, scan_plan& pl
 /// Loads the aggregate slots as the output columns behind the keys.
 inline uint32_t load_slots(const uint64_t* words, const section_table& sections,
                            const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
-                           scan_plan& plan) {
+                           output_plan columns[SLOTS], scan_plan& plan) {
   const section_range& range = sections.of[SECTION_AGGREGATES];
   const uint32_t first = sections.of[SECTION_KEYS].count;
   const uint32_t steps = plan.projection.step_count;
@@ -155,11 +156,12 @@ SLOTS:
     output_plan column = output_plan();
     column.operand = slot.operand;
     column.filter = slot.filter;
-    column.stream = static_cast<uint8_t>(index);
+    column.index = static_cast<uint8_t>(first + index);
+    column.stream = place_of_slot(index);
     column.width = slot.width;
     column.function = slot.function;
     column.counts = counts;
-    plan.columns.columns[first + index] = column;
+    columns[first + index] = column;
   }
   return STATUS_OK;
 }
@@ -167,7 +169,7 @@ SLOTS:
 /// Loads the output columns of rows mode.
 inline uint32_t load_row_columns(const uint64_t* words, const section_table& sections,
                                  const program_scope& scope, const uint8_t step_kind[STEPS_MAX],
-                                 scan_plan& plan) {
+                                 output_plan columns[SLOTS], scan_plan& plan) {
   const section_range& range = sections.of[SECTION_OUTPUT_COLUMNS];
   const uint32_t steps = plan.projection.step_count;
 ROW_COLUMNS:
@@ -189,20 +191,50 @@ ROW_COLUMNS:
     output_plan column = output_plan();
     column.operand = record.operand;
     column.filter = NONE;
+    column.index = static_cast<uint8_t>(index);
+    column.stream.side = static_cast<uint8_t>(index % SIDES);
     column.width = static_cast<uint8_t>(record.width);
-    plan.columns.columns[index] = column;
+    columns[index] = column;
   }
   return STATUS_OK;
 }
 
+/// Shares the output columns out to the sides.
+inline void share_out_columns(const output_plan columns[SLOTS], uint32_t count,
+                              columns_plan& plan) {
+SIDES_OF_NONE:
+  for (uint32_t side = 0; side < SIDES; side++) {
+#pragma HLS UNROLL
+    plan.sides[side].sent_count = 0;
+    plan.sides[side].counted_count = 0;
+  }
+  uint32_t counted = 0;
+SHARE_OUT:
+  for (uint32_t index = 0; index < count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
+    const output_plan& column = columns[index];
+    if (column.counts) {
+      column_side& side = plan.sides[counted % SIDES];
+      side.counted[side.counted_count] = column;
+      side.counted_count++;
+      counted++;
+    } else {
+      column_side& side = plan.sides[column.stream.side];
+      side.sent[side.sent_count] = column;
+      side.sent_count++;
+    }
+  }
+}
+
 /// Gives the first columns of strings a table for codes each, and has their lanes name entries.
-inline void give_tables(scan_plan& plan) {
+inline void give_tables(const output_plan columns[SLOTS], scan_plan& plan) {
   plan.write.tables = 0;
 TABLES:
   for (uint32_t index = 0; index < plan.columns.column_count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
-    const output_plan& column = plan.columns.columns[index];
+    const output_plan& column = columns[index];
     plan.write.table[index] = NO_TABLE;
     // The kind of a column is 0, so this is its index.
     if (!plan.write.compact || column.width != WIDTH_BYTES || column.operand >= COLUMNS_MAX ||
@@ -255,6 +287,7 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   if (output.form > BLOCK_COMPACT) return STATUS_UNSUPPORTED;
   plan.write.compact = output.form == BLOCK_COMPACT;
   uint32_t status;
+  output_plan columns[SLOTS];
   plan.columns.top.count = 0;
   if (output.mode == OUTPUT_STATES) {
     if (output.rows_max != ~static_cast<uint64_t>(0) || plan.write.compact) {
@@ -262,19 +295,22 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
     }
     plan.aggregate.key_count = sections.of[SECTION_KEYS].count;
     plan.columns.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
-    status = load_keys(words, sections, scope, step_kind, plan);
-    if (status == STATUS_OK) status = load_slots(words, sections, scope, step_kind, plan);
+    status = load_keys(words, sections, scope, step_kind, columns, plan);
+    if (status == STATUS_OK) status = load_slots(words, sections, scope, step_kind, columns, plan);
   } else if (output.mode == OUTPUT_ROWS) {
     plan.aggregate.key_count = 0;
     plan.columns.column_count = sections.of[SECTION_OUTPUT_COLUMNS].count;
-    status = load_row_columns(words, sections, scope, step_kind, plan);
+    status = load_row_columns(words, sections, scope, step_kind, columns, plan);
     if (status == STATUS_OK) {
       status = load_top(words, sections, scope, step_kind, output.rows_max, plan);
     }
   } else {
     return STATUS_UNSUPPORTED;
   }
-  if (status == STATUS_OK) give_tables(plan);
+  if (status == STATUS_OK) {
+    share_out_columns(columns, plan.columns.column_count, plan.columns);
+    give_tables(columns, plan);
+  }
   plan.aggregate.states = output.mode == OUTPUT_STATES;
   plan.columns.states = plan.aggregate.states;
   plan.write.states = plan.aggregate.states;
@@ -287,11 +323,11 @@ COPY_COLUMNS:
   for (uint32_t index = 0; index < plan.columns.column_count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
-    const output_plan& column = plan.columns.columns[index];
+    const output_plan& column = columns[index];
     if (column.is_key) {
       plan.aggregate.keys[index] = column;
     } else if (plan.aggregate.states) {
-      plan.aggregate.slots[column.stream] = column;
+      plan.aggregate.slots[index - plan.aggregate.key_count] = column;
     }
     plan.write.width[index] = written_width(column);
   }

@@ -68,6 +68,8 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   // An iteration looks up the bytes of a word.
 #pragma HLS ARRAY_PARTITION variable = plan.tests.patterns.filter.table dim = 1 complete
 #pragma HLS BIND_STORAGE variable = plan.tests.patterns.filter.table type = ram_s2p impl = lutram
+  // A side has columns of its own.
+#pragma HLS ARRAY_PARTITION variable = plan.columns.sides complete
   // An iteration reads the tables of all operands.
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete
@@ -147,8 +149,8 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
   report_stream kept_report;
   report_stream projection_report;
   row_stream projected;
-  number_stream operands[SLOTS];
-  number_stream passed_columns[SIDES];
+  number_stream operands[SIDES][SIDE_COLUMNS];
+  side_stream passed_columns[SIDES];
   report_stream project_report;
   row_stream results;
   number_stream columns[SIDES];

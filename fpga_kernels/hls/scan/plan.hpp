@@ -290,18 +290,53 @@ struct keep_plan {
   uint32_t late;
 };
 
+/// Output columns of a side: numbers of slots in the first of its streams, then those of keys.
+static constexpr uint32_t SIDE_COLUMNS = SLOTS / SIDES;
+static constexpr uint32_t SIDE_SLOTS = AGGREGATES_MAX / SIDES;
+static constexpr uint32_t SIDE_KEYS = KEYS_MAX / SIDES;
+static_assert(SIDE_SLOTS + SIDE_KEYS == SIDE_COLUMNS, "each has a stream");
+
+/// A stream of numbers.
+struct stream_place {
+  uint8_t side;
+  uint8_t place;
+};
+
+/// The stream of a slot: every other two slots are on the same side, so that sums are shared out
+/// whether or not counts lie between them.
+inline stream_place place_of_slot(uint32_t slot) {
+  return stream_place{static_cast<uint8_t>(slot / 2 % SIDES),
+                      static_cast<uint8_t>(slot / (2 * SIDES) * 2 + slot % 2)};
+}
+
+inline uint32_t slot_at(uint32_t side, uint32_t place) {
+  return place / 2 * 2 * SIDES + side * 2 + place % 2;
+}
+
+/// The stream of a key: they take the sides in turn.
+inline stream_place place_of_key(uint32_t key) {
+  return stream_place{static_cast<uint8_t>(key % SIDES),
+                      static_cast<uint8_t>(SIDE_SLOTS + key / SIDES)};
+}
+
+inline uint32_t key_at(uint32_t side, uint32_t place) {
+  return (place - SIDE_SLOTS) * SIDES + side;
+}
+
 /// An output column: where its values come from and what becomes of them.
 struct output_plan {
   uint16_t operand;
   uint16_t filter;
+  /// Its place among all of them.
+  uint8_t index;
   uint8_t width;
   /// Aggregate function; 0 in rows mode and for keys.
   uint8_t function;
   /// Lane of a group key by codes.
   uint8_t lane;
-  /// Of a command with groups the stream that its numbers take to the aggregates: those of slots
-  /// come first, so that a slot has the same one whatever the keys are.
-  uint8_t stream;
+  /// The side that it is sent by, and of slots and keys its stream, which is the same whatever
+  /// other columns there are.
+  stream_place stream;
   bool is_key;
   /// Of its operand only validity counts.
   bool counts;
@@ -326,13 +361,21 @@ struct kept_plan {
   uint32_t late;
 };
 
+/// The output columns of which one is sent per iteration, and those of which only rows are counted.
+struct column_side {
+  uint32_t sent_count;
+  uint32_t counted_count;
+  output_plan sent[SIDE_COLUMNS];
+  output_plan counted[SIDE_COLUMNS];
+};
+
 /// The plan of sending output columns: to be folded into states, or to be passed on.
 struct columns_plan {
   bool states;
   operand_tables tables;
   top_plan top;
   uint32_t column_count;
-  output_plan columns[SLOTS];
+  column_side sides[SIDES];
 };
 
 struct aggregate_plan {
@@ -345,10 +388,6 @@ struct aggregate_plan {
 
   uint32_t slot_count() const { return column_count - key_count; }
 };
-
-/// The stream of the numbers of the first key; those of the others follow.
-static constexpr uint32_t FIRST_KEY_STREAM = AGGREGATES_MAX;
-static_assert(FIRST_KEY_STREAM + KEYS_MAX == static_cast<uint32_t>(SLOTS), "each has a stream");
 
 /// Output columns of strings that a compact result may send as codes, and no table of them.
 static constexpr uint32_t CODED_COLUMNS_MAX = 8;

@@ -57,22 +57,21 @@ struct project_faults {
 };
 
 /// Fills in the properties of an output column that are known before its numbers.
-inline void describe_column(const columns_plan& plan, uint32_t index, uint8_t keep,
+inline void describe_column(const columns_plan& plan, const output_plan& column, uint8_t keep,
                             const value_token columns[LANES], const step_values& steps,
                             row_token& rows) {
-  const output_plan& column = plan.columns[index];
-  rows.use[index] = used_rows(plan, column, keep, columns, steps);
+  rows.use[column.index] = used_rows(plan, column, keep, columns, steps);
   // The codes and places of a key tell nulls themselves, and rows are counted whatever they hold.
   const bool always = column.is_key || column.function == FUNCTION_COUNT_ROWS;
-  rows.valid[index] =
+  rows.valid[column.index] =
       always ? 0xff : fetch_valid(plan.tables, column.operand, READ_A, columns, steps);
 }
 
 /// The numbers of a key, of an output column of rows, or for a slot.
-inline number_token compute_column(const columns_plan& plan, uint32_t index, uint8_t keep,
-                                   const value_token columns[LANES], const step_values& steps,
-                                   const row_token& rows, project_faults& faults) {
-  const output_plan& column = plan.columns[index];
+inline number_token compute_column(const columns_plan& plan, const output_plan& column,
+                                   uint8_t keep, const value_token columns[LANES],
+                                   const step_values& steps, const row_token& rows,
+                                   project_faults& faults) {
   // A slot's state is checked at the end.
   if (column.function != 0)
     return fetch_numbers(plan.tables, column.operand, READ_A, columns, steps);
@@ -81,7 +80,7 @@ inline number_token compute_column(const columns_plan& plan, uint32_t index, uin
     const uint8_t not_null = fetch_valid(plan.tables, column.operand, READ_A, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
-  if ((misfits(number, column.width) & rows.use[index] & rows.valid[index]) != 0) {
+  if ((misfits(number, column.width) & rows.use[column.index] & rows.valid[column.index]) != 0) {
     faults.overflowed = true;
   }
   return number;
@@ -167,78 +166,97 @@ BATCHES:
   reports.write(own);
 }
 
-/// Sends the columns of a word, those that only count left out; gives the iterations.
-inline uint32_t send_columns(const columns_plan& plan, uint8_t keep,
-                             const value_token columns[LANES], const step_values& steps,
-                             const row_token& rows, number_stream numbers[SLOTS],
-                             number_stream passed[SIDES], project_faults& faults) {
-  const bool passes = rows.keep != 0;
-  uint32_t sent = 0;
-COLUMNS:
-  for (uint32_t index = 0; index < plan.column_count; index++) {
-#pragma HLS PIPELINE II = 1
-#pragma HLS UNROLL factor = 2
-#pragma HLS LOOP_TRIPCOUNT min = 1 max = 20
-    if (plan.columns[index].counts) continue;
-    sent++;
-    // Rows that a top leaves out overflow like any others.
-    const number_token number = compute_column(plan, index, keep, columns, steps, rows, faults);
-    if (passes && plan.states) numbers[plan.columns[index].stream].write(number);
-    if (passes && !plan.states) passed[index % SIDES].write(number);
-  }
-  return (sent + SIDES - 1) / SIDES;
-}
+/// The rows of each word of a batch that can be among the first, if only these are wanted.
+struct batch_rows {
+  uint8_t keep[BATCH_WORDS];
+};
 
-/// Passes on the output columns of a word; gives the iterations.
-inline uint64_t pass_on_word(const columns_plan& plan, uint8_t keep,
-                             const value_token columns[LANES], const step_values& steps,
-                             top_chain& chain, row_stream& rows_out, number_stream numbers[SLOTS],
-                             number_stream passed[SIDES], project_faults& faults) {
-  row_token out;
-  out.keep = keep;
-  out.last = false;
-  uint64_t iterations = 1;
-DESCRIBE:
-  for (uint32_t index = 0; index < static_cast<uint32_t>(SLOTS); index++) {
-#pragma HLS UNROLL
-    if (index >= plan.column_count) break;
-    describe_column(plan, index, keep, columns, steps, out);
-  }
-  if (plan.top.count != 0) {
-    iterations = 0;
-    out.keep = admit_rows(plan, keep, columns, steps, chain, iterations);
-  }
-  if (out.keep != 0) rows_out.write(out);
-  return max_u64(iterations,
-                 send_columns(plan, keep, columns, steps, out, numbers, passed, faults));
-}
-
-/// Sends the words of a batch; adds its rows, gives the iterations.
-inline uint64_t send_batch(const columns_plan& plan, const batch_token& batch,
-                           const value_token columns[BATCH_WORDS][LANES],
-                           const step_values steps[BATCH_WORDS], top_chain& chain,
-                           row_stream& rows_out, number_stream numbers[SLOTS],
-                           number_stream passed[SIDES], uint64_t& rows, project_faults& faults) {
-#pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
+/// Finds the rows of a batch that can be among the first; gives the iterations.
+inline uint64_t admit_batch(const columns_plan& plan, const batch_token& batch,
+                            const value_token columns[BATCH_WORDS][LANES],
+                            const step_values steps[BATCH_WORDS], top_chain& chain,
+                            batch_rows& going) {
   uint64_t iterations = 0;
-SEND_WORDS:
+ADMIT_WORDS:
   for (uint32_t word = 0; word < batch.words; word++) {
 #pragma HLS LOOP_TRIPCOUNT min = 1 max = 16
-    rows += count_bits(batch.rows[word]);
-    if (faults.overflowed || faults.outside) continue;
-    iterations += pass_on_word(plan, batch.rows[word], columns[word], steps[word], chain, rows_out,
-                               numbers, passed, faults);
+    going.keep[word] =
+        admit_rows(plan, batch.rows[word], columns[word], steps[word], chain, iterations);
   }
   return iterations;
 }
 
-/// Process: batches in, and the results of their steps; output columns out. Nothing is sent once a
+/// The iterations that a word needs for its columns.
+inline uint32_t columns_of_busier_side(const columns_plan& plan) {
+  uint32_t most = 0;
+BUSIER_SIDE:
+  for (uint32_t side = 0; side < SIDES; side++) {
+#pragma HLS UNROLL
+    const column_side& own = plan.sides[side];
+    if (own.sent_count > most) most = own.sent_count;
+    if (own.counted_count > most) most = own.counted_count;
+  }
+  return most;
+}
+
+/// Sends the words of a batch, in a flat loop: of two columns the numbers, and of two others that
+/// only count; behind the last ones of a word which rows have them. Adds the rows, gives the
+/// iterations.
+inline uint64_t send_batch(const columns_plan& plan, const batch_token& batch,
+                           const batch_rows& going, const value_token columns[BATCH_WORDS][LANES],
+                           const step_values steps[BATCH_WORDS], row_stream& rows_out,
+                           number_stream numbers[SIDES][SIDE_COLUMNS], side_stream passed[SIDES],
+                           uint64_t& rows, project_faults& faults) {
+#pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
+  uint64_t iterations = 0;
+  uint32_t word = 0;
+  const uint32_t most = columns_of_busier_side(plan);
+  uint32_t at = 0;
+  row_token out = row_token();
+SEND:
+  while (word < batch.words) {
+#pragma HLS PIPELINE II = 1
+#pragma HLS LOOP_TRIPCOUNT min = 1 max = 160
+    const uint8_t keep = batch.rows[word];
+    out.keep = plan.top.count == 0 ? keep : going.keep[word];
+    const bool passes = out.keep != 0;
+  SEND_SIDES:
+    for (uint32_t side = 0; side < SIDES; side++) {
+#pragma HLS UNROLL
+      const column_side& own = plan.sides[side];
+      if (at < own.sent_count) {
+        const output_plan& column = own.sent[at];
+        describe_column(plan, column, keep, columns[word], steps[word], out);
+        // Rows that a top leaves out overflow like any others.
+        const number_token number =
+            compute_column(plan, column, keep, columns[word], steps[word], out, faults);
+        if (passes && plan.states) numbers[side][column.stream.place].write(number);
+        if (passes && !plan.states) passed[side].write(number);
+      }
+      if (at < own.counted_count) {
+        describe_column(plan, own.counted[at], keep, columns[word], steps[word], out);
+      }
+    }
+    iterations++;
+    at++;
+    if (at >= most) {
+      if (passes) rows_out.write(out);
+      rows += count_bits(keep);
+      word++;
+      at = 0;
+    }
+  }
+  return iterations;
+}
+
+/// Process: batches in, and the results of their steps; output columns out. No batch is sent once a
 /// key was outside of its range or a number left its column; of an overflow of a step, which is
 /// found while this goes on, whoever comes next learns from the report.
 inline void send_kept(const columns_plan& plan, passed_blocks& blocks, batch_stream& batches,
                       step_blocks& results, report_stream& filtered, report_stream& gathered,
-                      report_stream& evaluated, row_stream& rows_out, number_stream numbers[SLOTS],
-                      number_stream passed[SIDES], report_stream& reports_out) {
+                      report_stream& evaluated, row_stream& rows_out,
+                      number_stream numbers[SIDES][SIDE_COLUMNS], side_stream passed[SIDES],
+                      report_stream& reports_out) {
   uint64_t rows = 0;
   uint64_t iterations = 0;
   project_faults faults = {false, false};
@@ -250,7 +268,12 @@ BATCHES:
     if (batch.last) break;
     hls::read_lock<column_block> column_lock(blocks);
     hls::read_lock<step_block> step_lock(results);
-    iterations += send_batch(plan, batch, column_lock, step_lock, chain, rows_out, numbers, passed,
+    if (faults.overflowed || faults.outside) continue;
+    batch_rows going;
+    if (plan.top.count != 0) {
+      iterations += admit_batch(plan, batch, column_lock, step_lock, chain, going);
+    }
+    iterations += send_batch(plan, batch, going, column_lock, step_lock, rows_out, numbers, passed,
                              rows, faults);
   }
   row_token end = row_token();

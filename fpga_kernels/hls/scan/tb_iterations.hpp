@@ -118,16 +118,23 @@ inline void iterations_of_output(tally& all) {
   model.row_columns = {{column_at(0), WIDTH_W32}, {step_at(0), WIDTH_BOOL}};
   check_iterations(all, "narrow columns written", model, write_iterations,
                    16 + 2 + 1 + 2 * (1 + 16));
+  // Of columns that only count two go beside those that are sent.
+  scan_model counts = make_iteration_model();
+  counts.slots.assign(5, make_slot(FUNCTION_COUNT, column_at(0), WIDTH_W64));
+  check_iterations(all, "five counts", counts, project_iterations, 16 * 3);
+  counts.slots.assign(3, make_slot(FUNCTION_COUNT, column_at(0), WIDTH_W64));
+  counts.slots.resize(7, make_slot(FUNCTION_SUM, column_at(0)));
+  check_iterations(all, "three counts and four sums", counts, project_iterations, 16 * 2);
   model.projection.clear();
   model.row_columns = {{column_at(0), WIDTH_W128}, {column_at(0), WIDTH_W64}};
   model.top.count = 3;
   model.top.operand = column_at(0);
   // The first three rows are the least: no other comes before one of them.
-  check_iterations(all, "a top", model, project_iterations, 128);
+  check_iterations(all, "a top", model, project_iterations, 128 + 16);
   // The other way round each row comes before all others: before none, one and then two.
   model.top.descending = true;
   check_iterations(all, "a top in the other order", model, project_iterations,
-                   128 + 0 + 1 + 126 * 2);
+                   128 + 0 + 1 + 126 * 2 + 16);
 }
 
 /// However few rows of a word are kept, it is put once; rows that a block has no room for are put

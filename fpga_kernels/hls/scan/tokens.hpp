@@ -437,6 +437,9 @@ static constexpr int VALUE_DEPTH = 32;
 static constexpr int SCRATCH_DEPTH = 16;
 static constexpr int KEEP_DEPTH = 32;
 static constexpr int NUMBER_DEPTH = 8;
+/// The rows of a word come behind its columns.
+static constexpr int SIDE_DEPTH = 16;
+static_assert(SLOTS <= SIDE_DEPTH * static_cast<int>(SIDES), "there is room for a word's columns");
 static constexpr int REPORT_DEPTH = 1;
 /// Words of a burst that writes slots.
 static constexpr int SLOT_BURST_WORDS = 64;
@@ -448,6 +451,7 @@ typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
 typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
 typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
 typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
+typedef hls::stream<number_token, SIDE_DEPTH> side_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<dictionary_token, 1> dictionary_stream;
 typedef hls::stream<memory_report, REPORT_DEPTH> memory_report_stream;
@@ -499,6 +503,7 @@ typedef hls::stream<int64_t, 2> key_stream;
 
 }  // namespace nearscan
 
+NS_NEEDED_DEPTH(nearscan::number_token, nearscan::SLOTS / nearscan::SIDES)
 NS_NEEDED_DEPTH(nearscan::pair_token, nearscan::BURST_PAIRS)
 NS_NEEDED_DEPTH(nearscan::words_token, nearscan::WORDS_DUE)
 NS_NEEDED_DEPTH(nearscan::found_token, nearscan::FOUND_DUE)

@@ -323,7 +323,8 @@ stage_answer run_stage(const job& what, const table& from, uint64_t places) {
   stage_answer given;
   nearscan::key_stream keys[nearscan::LANES];
   nearscan::row_stream rows_in, rows_out;
-  nearscan::number_stream numbers_in[nearscan::SLOTS], passed[nearscan::SIDES];
+  nearscan::number_stream numbers_in[nearscan::SIDES][nearscan::SIDE_COLUMNS];
+  nearscan::side_stream passed[nearscan::SIDES];
   nearscan::number_stream numbers_out[nearscan::SIDES];
   nearscan::report_stream reports_in, reports_out;
   nearscan::scratch_stream requests;
@@ -335,8 +336,10 @@ stage_answer run_stage(const job& what, const table& from, uint64_t places) {
       rows_in.write(from.words[i]);
       for (size_t column = 0; column < 1 + SLOTS; column++) {
         const bool counts = column > 0 && what.function[column - 1] == COUNT;
-        const size_t stream = column == 0 ? nearscan::FIRST_KEY_STREAM : column - 1;
-        if (!counts) numbers_in[stream].write(from.numbers[i][column]);
+        const nearscan::stream_place at =
+            column == 0 ? nearscan::place_of_key(0)
+                        : nearscan::place_of_slot(static_cast<uint32_t>(column - 1));
+        if (!counts) numbers_in[at.side][at.place].write(from.numbers[i][column]);
       }
     }
     nearscan::row_token end = nearscan::row_token();
