@@ -3,8 +3,8 @@
 //
 // Iterations: two columns of a word of rows mode take one, and two rows of states take one, in a
 // flat loop over all words: see fold.hpp. It ends where a group has to be brought to hand, or slots
-// go row by row, and begins again behind that. The groups are cleared one per iteration, and shown
-// one column per iteration.
+// go row by row, and begins again key_place that. The groups are cleared one per iteration, and
+// shown one column per iteration.
 //
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:
 // no hashing, no collisions, and a table whose size is known before the first row. The keys'
@@ -150,16 +150,16 @@ GROUP_KEYS:
   for (uint32_t side = 0; side < SIDES; side++) {
 #pragma HLS UNROLL
   KEYS_OF_SIDE:
-    for (uint32_t behind = SIDE_SLOTS; behind < SIDE_COLUMNS; behind++) {
+    for (uint32_t key_place = SIDE_SLOTS; key_place < SIDE_COLUMNS; key_place++) {
 #pragma HLS UNROLL
-      const uint32_t key = key_at(side, behind);
+      const uint32_t key = key_at(side, key_place);
       if (key >= plan.key_count) break;
-      const number_token places = numbers_in[side][behind].read();
+      const number_token numbers = numbers_in[side][key_place].read();
     GROUP_NUMBERS:
       for (int row = 0; row < ROWS; row++) {
 #pragma HLS UNROLL
-        const uint32_t number = static_cast<uint32_t>(places.row[row]) & GROUP_PLACE_MASK;
-        group_of[row] += number * (shape.stride[key] & GROUP_PLACE_MASK);
+        const uint32_t place = static_cast<uint32_t>(numbers.row[row]) & GROUP_PLACE_MASK;
+        group_of[row] += place * (shape.stride[key] & GROUP_PLACE_MASK);
       }
     }
   }
@@ -242,9 +242,9 @@ SKIP_WORDS:
     for (uint32_t side = 0; side < SIDES; side++) {
 #pragma HLS UNROLL
     SKIP_KEYS:
-      for (uint32_t behind = SIDE_SLOTS; behind < SIDE_COLUMNS; behind++) {
+      for (uint32_t key_place = SIDE_SLOTS; key_place < SIDE_COLUMNS; key_place++) {
 #pragma HLS UNROLL
-        if (key_at(side, behind) < plan.key_count) numbers_in[side][behind].read();
+        if (key_at(side, key_place) < plan.key_count) numbers_in[side][key_place].read();
       }
     SKIP_SLOTS:
       for (uint32_t place = 0; place < SIDE_SLOTS; place++) {
@@ -303,7 +303,7 @@ PASS:
     for (uint32_t side = 0; side < SIDES; side++) {
 #pragma HLS UNROLL
       if (first + side >= plan.column_count) break;
-      numbers_out[side].write(passed[side].read());
+      numbers_out[side].write(passed[side].read().numbers);
     }
     first = first + SIDES < plan.column_count ? first + SIDES : 0;
   }

@@ -98,12 +98,10 @@ LOADERS_OF_NONE:
   plan.kept.lane_count = 0;
   plan.projection.step_count = 0;
   plan.projection_slow.active = false;
-  plan.columns.column_count = 0;
-SIDES_OF_NONE:
-  for (uint32_t side = 0; side < SIDES; side++) {
+NO_COLUMNS:
+  for (uint32_t list = 0; list < SIDES + 1; list++) {
 #pragma HLS UNROLL
-    plan.columns.sides[side].sent_count = 0;
-    plan.columns.sides[side].counted_count = 0;
+    plan.columns.count[list] = 0;
   }
   plan.columns.top.count = 0;
   plan.columns.states = false;

@@ -199,39 +199,45 @@ ROW_COLUMNS:
   return STATUS_OK;
 }
 
-/// Shares the output columns out to the sides.
+/// Shares the output columns out: those that are sent have their side, and each of the others goes
+/// where there are fewest, best beside the sides.
 inline void share_out_columns(const output_plan columns[SLOTS], uint32_t count,
                               columns_plan& plan) {
-SIDES_OF_NONE:
-  for (uint32_t side = 0; side < SIDES; side++) {
+NO_COLUMNS:
+  for (uint32_t list = 0; list < SIDES + 1; list++) {
 #pragma HLS UNROLL
-    plan.sides[side].sent_count = 0;
-    plan.sides[side].counted_count = 0;
+    plan.count[list] = 0;
   }
-  uint32_t counted = 0;
-SHARE_OUT:
+SENT_COLUMNS:
   for (uint32_t index = 0; index < count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
-    const output_plan& column = columns[index];
-    if (column.counts) {
-      column_side& side = plan.sides[counted % SIDES];
-      side.counted[side.counted_count] = column;
-      side.counted_count++;
-      counted++;
-    } else {
-      column_side& side = plan.sides[column.stream.side];
-      side.sent[side.sent_count] = column;
-      side.sent_count++;
+    if (columns[index].counts) continue;
+    const uint32_t side = columns[index].stream.side;
+    plan.columns[side][plan.count[side]] = columns[index];
+    plan.count[side]++;
+  }
+COUNTED_COLUMNS:
+  for (uint32_t index = 0; index < count; index++) {
+#pragma HLS PIPELINE off
+#pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
+    if (!columns[index].counts) continue;
+    uint32_t fewest = SIDES;
+  FEWEST:
+    for (uint32_t side = 0; side < SIDES; side++) {
+#pragma HLS UNROLL
+      if (plan.count[side] < plan.count[fewest]) fewest = side;
     }
+    plan.columns[fewest][plan.count[fewest]] = columns[index];
+    plan.count[fewest]++;
   }
 }
 
 /// Gives the first columns of strings a table for codes each, and has their lanes name entries.
-inline void give_tables(const output_plan columns[SLOTS], scan_plan& plan) {
+inline void give_tables(const output_plan columns[SLOTS], uint32_t column_count, scan_plan& plan) {
   plan.write.tables = 0;
 TABLES:
-  for (uint32_t index = 0; index < plan.columns.column_count; index++) {
+  for (uint32_t index = 0; index < column_count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
     const output_plan& column = columns[index];
@@ -288,18 +294,19 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
   plan.write.compact = output.form == BLOCK_COMPACT;
   uint32_t status;
   output_plan columns[SLOTS];
+  uint32_t column_count;
   plan.columns.top.count = 0;
   if (output.mode == OUTPUT_STATES) {
     if (output.rows_max != ~static_cast<uint64_t>(0) || plan.write.compact) {
       return STATUS_MALFORMED;
     }
     plan.aggregate.key_count = sections.of[SECTION_KEYS].count;
-    plan.columns.column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
+    column_count = plan.aggregate.key_count + sections.of[SECTION_AGGREGATES].count;
     status = load_keys(words, sections, scope, step_kind, columns, plan);
     if (status == STATUS_OK) status = load_slots(words, sections, scope, step_kind, columns, plan);
   } else if (output.mode == OUTPUT_ROWS) {
     plan.aggregate.key_count = 0;
-    plan.columns.column_count = sections.of[SECTION_OUTPUT_COLUMNS].count;
+    column_count = sections.of[SECTION_OUTPUT_COLUMNS].count;
     status = load_row_columns(words, sections, scope, step_kind, columns, plan);
     if (status == STATUS_OK) {
       status = load_top(words, sections, scope, step_kind, output.rows_max, plan);
@@ -308,19 +315,19 @@ inline uint32_t load_output(const uint64_t* words, const section_table& sections
     return STATUS_UNSUPPORTED;
   }
   if (status == STATUS_OK) {
-    share_out_columns(columns, plan.columns.column_count, plan.columns);
-    give_tables(columns, plan);
+    share_out_columns(columns, column_count, plan.columns);
+    give_tables(columns, column_count, plan);
   }
   plan.aggregate.states = output.mode == OUTPUT_STATES;
   plan.columns.states = plan.aggregate.states;
   plan.write.states = plan.aggregate.states;
-  plan.aggregate.column_count = plan.columns.column_count;
-  plan.write.column_count = plan.columns.column_count;
+  plan.aggregate.column_count = column_count;
+  plan.write.column_count = column_count;
   plan.write.bytes_max = output.bytes_max;
   plan.write.rows_max = output.rows_max;
   if (status != STATUS_OK) return status;
 COPY_COLUMNS:
-  for (uint32_t index = 0; index < plan.columns.column_count; index++) {
+  for (uint32_t index = 0; index < column_count; index++) {
 #pragma HLS PIPELINE off
 #pragma HLS LOOP_TRIPCOUNT min = 0 max = 20
     const output_plan& column = columns[index];

@@ -69,7 +69,9 @@ inline void run_scan(const uint64_t* command, line_port& input, line_port& outpu
 #pragma HLS ARRAY_PARTITION variable = plan.tests.patterns.filter.table dim = 1 complete
 #pragma HLS BIND_STORAGE variable = plan.tests.patterns.filter.table type = ram_s2p impl = lutram
   // A side has columns of its own.
-#pragma HLS ARRAY_PARTITION variable = plan.columns.sides complete
+#pragma HLS ARRAY_PARTITION variable = plan.columns.columns dim = 1 complete
+#pragma HLS ARRAY_PARTITION variable = plan.columns.tables.test_column complete
+#pragma HLS ARRAY_PARTITION variable = plan.columns.tables.test_bit complete
   // An iteration reads the tables of all operands.
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_column complete
 #pragma HLS ARRAY_PARTITION variable = plan.predicate.tables.test_bit complete

@@ -295,6 +295,7 @@ static constexpr uint32_t SIDE_COLUMNS = SLOTS / SIDES;
 static constexpr uint32_t SIDE_SLOTS = AGGREGATES_MAX / SIDES;
 static constexpr uint32_t SIDE_KEYS = KEYS_MAX / SIDES;
 static_assert(SIDE_SLOTS + SIDE_KEYS == SIDE_COLUMNS, "each has a stream");
+static_assert(SIDES == 2, "the other side is the first or the second");
 
 /// A stream of numbers.
 struct stream_place {
@@ -302,25 +303,27 @@ struct stream_place {
   uint8_t place;
 };
 
-/// The stream of a slot: every other two slots are on the same side, so that sums are shared out
-/// whether or not counts lie between them.
+/// The stream of a slot. Of each two slots one is on either side, and of each two that have a third
+/// between them: so sums are shared out whether or not counts lie between them.
 inline stream_place place_of_slot(uint32_t slot) {
-  return stream_place{static_cast<uint8_t>(slot / 2 % SIDES),
-                      static_cast<uint8_t>(slot / (2 * SIDES) * 2 + slot % 2)};
+  return stream_place{static_cast<uint8_t>((slot ^ slot >> 1) % SIDES),
+                      static_cast<uint8_t>(slot / SIDES)};
 }
 
+/// The slot of a stream.
 inline uint32_t slot_at(uint32_t side, uint32_t place) {
-  return place / 2 * 2 * SIDES + side * 2 + place % 2;
+  return place * SIDES + (side ^ place % SIDES);
 }
 
-/// The stream of a key: they take the sides in turn.
+/// The stream of a key: they take the sides in turn, the first that of the second slot.
 inline stream_place place_of_key(uint32_t key) {
-  return stream_place{static_cast<uint8_t>(key % SIDES),
+  return stream_place{static_cast<uint8_t>((key + 1) % SIDES),
                       static_cast<uint8_t>(SIDE_SLOTS + key / SIDES)};
 }
 
+/// The key of a stream.
 inline uint32_t key_at(uint32_t side, uint32_t place) {
-  return (place - SIDE_SLOTS) * SIDES + side;
+  return (place - SIDE_SLOTS) * SIDES + (side ^ 1);
 }
 
 /// An output column: where its values come from and what becomes of them.
@@ -361,21 +364,15 @@ struct kept_plan {
   uint32_t late;
 };
 
-/// The output columns of which one is sent per iteration, and those of which only rows are counted.
-struct column_side {
-  uint32_t sent_count;
-  uint32_t counted_count;
-  output_plan sent[SIDE_COLUMNS];
-  output_plan counted[SIDE_COLUMNS];
-};
-
 /// The plan of sending output columns: to be folded into states, or to be passed on.
 struct columns_plan {
   bool states;
   operand_tables tables;
   top_plan top;
-  uint32_t column_count;
-  column_side sides[SIDES];
+  /// Of each side, and beside them: of columns that only count rows are found, and of all others
+  /// the numbers are sent. One of each has an iteration.
+  uint32_t count[SIDES + 1];
+  output_plan columns[SIDES + 1][SIDE_COLUMNS];
 };
 
 struct aggregate_plan {

@@ -9,11 +9,12 @@ namespace nearscan {
 
 /// The numbers of an output column: codes of a key, truth values, or numbers as they are.
 inline number_token project_numbers(const columns_plan& plan, const output_plan& column,
-                                    const value_token columns[LANES], const step_values& steps) {
+                                    uint32_t copy, const value_token columns[LANES],
+                                    const step_values& steps) {
   if (!(column.is_key && !column.is_range) && column.width != WIDTH_BOOL) {
-    return fetch_numbers(plan.tables, column.operand, READ_A, columns, steps);
+    return fetch_numbers(plan.tables, column.operand, copy, columns, steps);
   }
-  const uint32_t truth = fetch_truth(plan.tables, column.operand, READ_A, columns, steps);
+  const uint32_t truth = fetch_truth(plan.tables, column.operand, copy, columns, steps);
   number_token numbers;
 CODES_OR_TRUTH:
   for (int row = 0; row < ROWS; row++) {
@@ -26,10 +27,11 @@ CODES_OR_TRUTH:
 
 /// Which of the kept rows an output column is about.
 inline uint8_t used_rows(const columns_plan& plan, const output_plan& column, uint8_t keep,
-                         const value_token columns[LANES], const step_values& steps) {
+                         uint32_t copy, const value_token columns[LANES],
+                         const step_values& steps) {
   if (column.filter == NONE) return keep;
-  return keep & fetch_truth(plan.tables, column.filter, READ_A, columns, steps) &
-         fetch_valid(plan.tables, column.filter, READ_A, columns, steps);
+  return keep & fetch_truth(plan.tables, column.filter, copy, columns, steps) &
+         fetch_valid(plan.tables, column.filter, copy, columns, steps);
 }
 
 /// The place of each row in the range of a key: 0 for null, else one more than the distance from
@@ -58,26 +60,25 @@ struct project_faults {
 
 /// Fills in the properties of an output column that are known before its numbers.
 inline void describe_column(const columns_plan& plan, const output_plan& column, uint8_t keep,
-                            const value_token columns[LANES], const step_values& steps,
-                            row_token& rows) {
-  rows.use[column.index] = used_rows(plan, column, keep, columns, steps);
+                            uint32_t copy, const value_token columns[LANES],
+                            const step_values& steps, row_token& rows) {
+  rows.use[column.index] = used_rows(plan, column, keep, copy, columns, steps);
   // The codes and places of a key tell nulls themselves, and rows are counted whatever they hold.
   const bool always = column.is_key || column.function == FUNCTION_COUNT_ROWS;
   rows.valid[column.index] =
-      always ? 0xff : fetch_valid(plan.tables, column.operand, READ_A, columns, steps);
+      always ? 0xff : fetch_valid(plan.tables, column.operand, copy, columns, steps);
 }
 
 /// The numbers of a key, of an output column of rows, or for a slot.
 inline number_token compute_column(const columns_plan& plan, const output_plan& column,
-                                   uint8_t keep, const value_token columns[LANES],
+                                   uint8_t keep, uint32_t copy, const value_token columns[LANES],
                                    const step_values& steps, const row_token& rows,
                                    project_faults& faults) {
   // A slot's state is checked at the end.
-  if (column.function != 0)
-    return fetch_numbers(plan.tables, column.operand, READ_A, columns, steps);
-  number_token number = project_numbers(plan, column, columns, steps);
+  if (column.function != 0) return fetch_numbers(plan.tables, column.operand, copy, columns, steps);
+  number_token number = project_numbers(plan, column, copy, columns, steps);
   if (column.is_range) {
-    const uint8_t not_null = fetch_valid(plan.tables, column.operand, READ_A, columns, steps);
+    const uint8_t not_null = fetch_valid(plan.tables, column.operand, copy, columns, steps);
     if ((place_in_range(column, not_null, number) & keep) != 0) faults.outside = true;
   }
   if ((misfits(number, column.width) & rows.use[column.index] & rows.valid[column.index]) != 0) {
@@ -166,6 +167,8 @@ BATCHES:
   reports.write(own);
 }
 
+static_assert(SIDES + 1 == STEP_COPIES, "each has a copy of the results of steps");
+
 /// The rows of each word of a batch that can be among the first, if only these are wanted.
 struct batch_rows {
   uint8_t keep[BATCH_WORDS];
@@ -187,21 +190,19 @@ ADMIT_WORDS:
 }
 
 /// The iterations that a word needs for its columns.
-inline uint32_t columns_of_busier_side(const columns_plan& plan) {
+inline uint32_t columns_of_longest(const columns_plan& plan) {
   uint32_t most = 0;
-BUSIER_SIDE:
-  for (uint32_t side = 0; side < SIDES; side++) {
+LONGEST:
+  for (uint32_t list = 0; list < SIDES + 1; list++) {
 #pragma HLS UNROLL
-    const column_side& own = plan.sides[side];
-    if (own.sent_count > most) most = own.sent_count;
-    if (own.counted_count > most) most = own.counted_count;
+    if (plan.count[list] > most) most = plan.count[list];
   }
   return most;
 }
 
-/// Sends the words of a batch, in a flat loop: of two columns the numbers, and of two others that
-/// only count; behind the last ones of a word which rows have them. Adds the rows, gives the
-/// iterations.
+/// Sends the words of a batch, in a flat loop: a column of each side and one beside them, each with
+/// a copy of the results of steps; behind the last columns of a word which rows have them. Adds the
+/// rows, gives the iterations.
 inline uint64_t send_batch(const columns_plan& plan, const batch_token& batch,
                            const batch_rows& going, const value_token columns[BATCH_WORDS][LANES],
                            const step_values steps[BATCH_WORDS], row_stream& rows_out,
@@ -210,7 +211,7 @@ inline uint64_t send_batch(const columns_plan& plan, const batch_token& batch,
 #pragma HLS ARRAY_PARTITION variable = columns dim = 2 complete
   uint64_t iterations = 0;
   uint32_t word = 0;
-  const uint32_t most = columns_of_busier_side(plan);
+  const uint32_t most = columns_of_longest(plan);
   uint32_t at = 0;
   row_token out = row_token();
 SEND:
@@ -220,22 +221,18 @@ SEND:
     const uint8_t keep = batch.rows[word];
     out.keep = plan.top.count == 0 ? keep : going.keep[word];
     const bool passes = out.keep != 0;
-  SEND_SIDES:
-    for (uint32_t side = 0; side < SIDES; side++) {
+  SEND_LISTS:
+    for (uint32_t list = 0; list < SIDES + 1; list++) {
 #pragma HLS UNROLL
-      const column_side& own = plan.sides[side];
-      if (at < own.sent_count) {
-        const output_plan& column = own.sent[at];
-        describe_column(plan, column, keep, columns[word], steps[word], out);
-        // Rows that a top leaves out overflow like any others.
-        const number_token number =
-            compute_column(plan, column, keep, columns[word], steps[word], out, faults);
-        if (passes && plan.states) numbers[side][column.stream.place].write(number);
-        if (passes && !plan.states) passed[side].write(number);
-      }
-      if (at < own.counted_count) {
-        describe_column(plan, own.counted[at], keep, columns[word], steps[word], out);
-      }
+      if (at >= plan.count[list]) continue;
+      const output_plan& column = plan.columns[list][at];
+      describe_column(plan, column, keep, list, columns[word], steps[word], out);
+      if (list == SIDES || column.counts) continue;
+      // Rows that a top leaves out overflow like any others.
+      const number_token number =
+          compute_column(plan, column, keep, list, columns[word], steps[word], out, faults);
+      if (passes && plan.states) numbers[list][column.stream.place].write(number);
+      if (passes && !plan.states) passed[list].write(side_token{number});
     }
     iterations++;
     at++;

@@ -118,13 +118,21 @@ inline void iterations_of_output(tally& all) {
   model.row_columns = {{column_at(0), WIDTH_W32}, {step_at(0), WIDTH_BOOL}};
   check_iterations(all, "narrow columns written", model, write_iterations,
                    16 + 2 + 1 + 2 * (1 + 16));
-  // Of columns that only count two go beside those that are sent.
+  // Of columns that only count one goes beside those that are sent, and others where there is room.
   scan_model counts = make_iteration_model();
   counts.slots.assign(5, make_slot(FUNCTION_COUNT, column_at(0), WIDTH_W64));
-  check_iterations(all, "five counts", counts, project_iterations, 16 * 3);
+  check_iterations(all, "five counts", counts, project_iterations, 16 * 2);
   counts.slots.assign(3, make_slot(FUNCTION_COUNT, column_at(0), WIDTH_W64));
   counts.slots.resize(7, make_slot(FUNCTION_SUM, column_at(0)));
-  check_iterations(all, "three counts and four sums", counts, project_iterations, 16 * 2);
+  check_iterations(all, "three counts and four sums", counts, project_iterations, 16 * 3);
+  counts.slots.assign(2, make_slot(FUNCTION_SUM, column_at(0)));
+  check_iterations(all, "two sums", counts, project_iterations, 16);
+  for (uint32_t slot = 0; slot < 4; slot++) {
+    counts.slots.insert(counts.slots.begin(), make_slot(FUNCTION_SUM, column_at(0)));
+    counts.slots.insert(counts.slots.begin(), make_slot(FUNCTION_COUNT, column_at(0), WIDTH_W64));
+  }
+  // Six sums and four counts.
+  check_iterations(all, "four averages and two sums", counts, project_iterations, 16 * 4);
   model.projection.clear();
   model.row_columns = {{column_at(0), WIDTH_W128}, {column_at(0), WIDTH_W64}};
   model.top.count = 3;

@@ -27,8 +27,8 @@ static_assert(LANES >= 1 && LANES <= static_cast<int>(COLUMNS_MAX), "lanes are c
 static constexpr int LOADERS = 2;
 static constexpr int ROWS = ROWS_PER_WORD;
 static constexpr int SLOTS = OUTPUT_COLUMNS_MAX;
-/// Columns of a word that are passed on to be written per iteration, each through a stream of its
-/// own: the even ones through the first. They are made out of memories of as many ports.
+/// Columns of a word that are sent per iteration. Those of rows go through a stream each, the even
+/// ones through the first, and slots and keys have sides of their own (`stream_place`).
 static constexpr uint32_t SIDES = 2;
 
 /// A beat of a column chunk. `first` is the first byte of it that belongs to the chunk.
@@ -85,6 +85,11 @@ struct number_token {
   hls::vector<int64_t, ROWS> row;
 };
 
+/// Numbers on their way to be passed on, which wait for the rows of their word.
+struct side_token {
+  number_token numbers;
+};
+
 /// Bits of a dictionary code: one more than the index of an entry on chip, and 0 for the last one.
 /// The dictionary of a group key has fewer entries, so that 0 is free for NULL.
 static constexpr int CODE_BITS = 12;
@@ -126,9 +131,10 @@ struct keep_token {
 /// each column the rows that are not null and the kept rows that it is about: all of them, unless a
 /// slot has a filter.
 ///
-/// Behind it a column sends a token of its numbers, unless it only counts: values of rows, operands
-/// of an aggregate slot, codes of a key. A group is a word of one row, whose numbers have 128 bits:
-/// the second row has the higher 64, and the third says whether the number is not null.
+/// Beside it a column sends a token of its numbers, unless it only counts: to the aggregates before
+/// it, and behind it to the stage that writes. They are values of rows, operands of an aggregate
+/// slot, or codes of a key. A group is a word of one row, whose numbers have 128 bits: the second
+/// row has the higher 64, and the third says whether the number is not null.
 struct row_token {
   hls::vector<uint8_t, SLOTS> valid;
   hls::vector<uint8_t, SLOTS> use;
@@ -451,7 +457,7 @@ typedef hls::stream<value_token, VALUE_DEPTH> value_stream;
 typedef hls::stream<keep_token, KEEP_DEPTH> keep_stream;
 typedef hls::stream<row_token, KEEP_DEPTH> row_stream;
 typedef hls::stream<number_token, NUMBER_DEPTH> number_stream;
-typedef hls::stream<number_token, SIDE_DEPTH> side_stream;
+typedef hls::stream<side_token, SIDE_DEPTH> side_stream;
 typedef hls::stream<report, REPORT_DEPTH> report_stream;
 typedef hls::stream<dictionary_token, 1> dictionary_stream;
 typedef hls::stream<memory_report, REPORT_DEPTH> memory_report_stream;
@@ -503,7 +509,7 @@ typedef hls::stream<int64_t, 2> key_stream;
 
 }  // namespace nearscan
 
-NS_NEEDED_DEPTH(nearscan::number_token, nearscan::SLOTS / nearscan::SIDES)
+NS_NEEDED_DEPTH(nearscan::side_token, nearscan::SLOTS / nearscan::SIDES)
 NS_NEEDED_DEPTH(nearscan::pair_token, nearscan::BURST_PAIRS)
 NS_NEEDED_DEPTH(nearscan::words_token, nearscan::WORDS_DUE)
 NS_NEEDED_DEPTH(nearscan::found_token, nearscan::FOUND_DUE)
