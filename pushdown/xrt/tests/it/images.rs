@@ -7,7 +7,7 @@ use nearscan_conformance::{
     Options, check_with,
     sample::{Sample, envelope, merge, modelled, run, run_within, session},
 };
-use nearscan_drive::{Drive, Failure, Outcome, Work};
+use nearscan_drive::{Drive, Failure, Outcome, Work, clock::pause};
 use nearscan_emulator::{Config as CardConfig, EmulatedCard, Emulator};
 use nearscan_xrt::{Config, XrtDrive, read_image};
 use tempfile::TempDir;
@@ -104,8 +104,12 @@ fn slow_exchange() {
     let scan = |id| samples[0].columns(&drive, 6, envelope(session.as_ref(), id));
     proxy.set_load_time(Duration::from_secs(1));
     let timeout = Duration::from_millis(200);
+    let loads = proxy.loads();
     std::thread::scope(|scope| {
         let begun = scope.spawn(|| run_within(session.as_ref(), merge(20), timeout).unwrap());
+        while proxy.loads() == loads && !begun.is_finished() {
+            pause(Duration::from_millis(1));
+        }
         // One waits for the card while the other loads it.
         let waits = scope.spawn(|| run_within(session.as_ref(), scan(1), timeout).unwrap());
         for ended in [begun.join().unwrap(), waits.join().unwrap()] {

@@ -35,18 +35,24 @@ pub(crate) struct Proxy {
     card: Arc<EmulatedCard>,
     link: Arc<AtomicU32>,
     load_ms: AtomicU64,
+    loads: AtomicU32,
 }
 
 impl Proxy {
     pub(crate) fn new(card: EmulatedCard) -> Self {
         let link = Arc::new(AtomicU32::new(Link::Up as u32));
-        Self { card: Arc::new(card), link, load_ms: AtomicU64::new(0) }
+        Self { card: Arc::new(card), link, load_ms: AtomicU64::new(0), loads: AtomicU32::new(0) }
     }
 
     /// Makes loading an image last so long, from the next time on.
     pub(crate) fn set_load_time(&self, time: Duration) {
         let ms = u64::try_from(time.as_millis()).unwrap();
         self.load_ms.store(ms, Ordering::SeqCst);
+    }
+
+    /// Number of images that have been loaded, or are being loaded.
+    pub(crate) fn loads(&self) -> u32 {
+        self.loads.load(Ordering::SeqCst)
     }
 
     /// Lets something become of the connection, from the next answer on.
@@ -81,6 +87,7 @@ impl CardModel for Proxy {
     }
 
     fn serve(self: Arc<Self>, listener: UnixListener, memory: MakeMemory) -> std::io::Result<()> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
         pause(Duration::from_millis(self.load_ms.load(Ordering::SeqCst)));
         let folder = tempfile::tempdir()?;
         let inner = folder.path().join("card");
