@@ -47,6 +47,21 @@ PLACES_DOWN:
   return lowest;
 }
 
+/// The lowest of the first `Width` bits that is set from `turn` on, or else of those in front of
+/// it, or `none`.
+template <uint32_t Width>
+inline uint32_t round_robin(uint32_t bits, uint32_t turn, uint32_t none) {
+  uint32_t first = none;
+PLACES_FROM_TURN:
+  for (uint32_t place = 0; place < Width; place++) {
+#pragma HLS UNROLL
+    const bool is_set = ((bits >> place) & 1) != 0;
+    const bool is_better = first == none || (place >= turn && first < turn);
+    if (is_set && is_better) first = place;
+  }
+  return first;
+}
+
 /// Counts the bits that are set: sums of two bits side by side, then of four, then of eight.
 inline uint32_t count_bits(uint8_t mask) {
   const uint32_t twos = mask - ((mask >> 1) & 0x55u);

@@ -94,17 +94,14 @@ inline void take_words(const scratch_token& token, words_asked& asked) {
 /// The first of `count` streams from `turn` on that holds a token, or `count` if none does.
 template <typename Stream>
 inline uint32_t first_with_token(Stream streams[LANES], uint32_t count, uint32_t turn) {
-  uint32_t first = count;
-FIRST_WITH_TOKEN:
+  uint32_t holders = 0;
+HOLDERS:
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(LANES); lane++) {
 #pragma HLS UNROLL
     if (lane >= count) break;
-    const bool holds = !streams[lane].empty();
-    // One from the turn on goes before those in front of it.
-    const bool better = first == count || (lane >= turn && first < turn);
-    if (holds && better) first = lane;
+    holders |= (streams[lane].empty() ? 0u : 1u) << lane;
   }
-  return first;
+  return round_robin<LANES>(holders, turn, count);
 }
 
 /// Asks for an entry of a lane, if one wants any. True when a token was taken.
@@ -154,12 +151,7 @@ inline void ask_for_words(words_asked& asked, reads_in_flight& reads, word_port&
                           memory_report& own) {
   const bool is_of_lane = asked.reader < static_cast<uint32_t>(LANES);
   const bool apart = !is_of_lane && asked.token.kind == SCRATCH_FIRST_WORDS;
-  uint32_t row = 0;
-LOWEST_ROW:
-  for (uint32_t i = LINE_WORDS; i > 0; i--) {
-#pragma HLS UNROLL
-    if (((asked.rows >> (i - 1)) & 1) != 0) row = i - 1;
-  }
+  const uint32_t row = lowest_bit(asked.rows);
   asked.rows &= asked.rows - 1;
   asked.left--;
   const uint8_t count =

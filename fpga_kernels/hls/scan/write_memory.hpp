@@ -36,21 +36,20 @@ struct write_order {
 
 /// Writers of all lanes.
 static constexpr uint32_t WRITERS = LANES * LANE_WRITERS;
+static_assert(WRITERS <= 32, "a bit for each");
 
-/// The first of the writers from `turn` on that has a burst, or `count` if none does.
+/// The first of `count` writers from `turn` on that has a burst, or `count` if none does.
 inline uint32_t first_with_burst(burst_stream bursts[LANES][LANE_WRITERS], uint32_t count,
                                  uint32_t turn) {
-  uint32_t first = count;
-FIRST_WITH_BURST:
+  uint32_t holders = 0;
+HOLDERS:
   for (uint32_t writer = 0; writer < WRITERS; writer++) {
 #pragma HLS UNROLL
     if (writer >= count) break;
-    const bool holds = !bursts[writer / LANE_WRITERS][writer % LANE_WRITERS].empty();
-    // One from the turn on goes before those in front of it.
-    const bool better = first == count || (writer >= turn && first < turn);
-    if (holds && better) first = writer;
+    const bool is_empty = bursts[writer / LANE_WRITERS][writer % LANE_WRITERS].empty();
+    holders |= (is_empty ? 0u : 1u) << writer;
   }
-  return first;
+  return round_robin<WRITERS>(holders, turn, count);
 }
 
 /// Stage: bursts of lanes in, answers out. A pair of words per iteration. Reports when no lane has
