@@ -98,11 +98,7 @@ LOADERS_OF_NONE:
   plan.kept.lane_count = 0;
   plan.projection.step_count = 0;
   plan.projection_slow.active = false;
-NO_COLUMNS:
-  for (uint32_t list = 0; list < SIDES + 1; list++) {
-#pragma HLS UNROLL
-    plan.columns.count[list] = 0;
-  }
+  clear_columns(plan.columns);
   plan.columns.top.count = 0;
   plan.columns.states = false;
   plan.aggregate.states = false;

@@ -199,15 +199,20 @@ ROW_COLUMNS:
   return STATUS_OK;
 }
 
-/// Shares the output columns out: those that are sent have their side, and each of the others goes
-/// where there are fewest, best beside the sides.
-inline void share_out_columns(const output_plan columns[SLOTS], uint32_t count,
-                              columns_plan& plan) {
+/// Leaves no column to send.
+inline void clear_columns(columns_plan& plan) {
 NO_COLUMNS:
   for (uint32_t list = 0; list < SIDES + 1; list++) {
 #pragma HLS UNROLL
     plan.count[list] = 0;
   }
+}
+
+/// Shares the output columns out: those that are sent have their side, and each of the others goes
+/// where there are fewest, best beside the sides.
+inline void share_out_columns(const output_plan columns[SLOTS], uint32_t count,
+                              columns_plan& plan) {
+  clear_columns(plan);
 SENT_COLUMNS:
   for (uint32_t index = 0; index < count; index++) {
 #pragma HLS PIPELINE off
