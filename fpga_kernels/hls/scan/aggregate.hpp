@@ -3,7 +3,7 @@
 //
 // Iterations: two columns of a word of rows mode take one, and two rows of states take one, in a
 // flat loop over all words: see fold.hpp. It ends where a group has to be brought to hand, or slots
-// go row by row, and begins again key_place that. The groups are cleared one per iteration, and
+// go row by row, and begins again behind that. The groups are cleared one per iteration, and
 // shown one column per iteration.
 //
 // A group's number is made of its keys' dictionary codes, or places in their ranges, 0 being null:

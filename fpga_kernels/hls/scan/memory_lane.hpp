@@ -15,9 +15,9 @@
 
 namespace nearscan {
 
-/// Puts words that lie behind each other into bursts of pairs, and tells `write_memory` of a burst
-/// once all its pairs have been sent: when it is full, when the next word lies elsewhere, and when
-/// the lane says so. So `write_memory` never waits for a pair.
+/// Coalesces contiguous words into bursts of pairs, and tells `write_memory` of a burst once all
+/// its pairs have been sent: when it is full, when the next word is not contiguous, and when the
+/// lane says so. So `write_memory` never waits for a pair.
 struct burst_writer {
   pair_stream& pairs;
   burst_stream& bursts;

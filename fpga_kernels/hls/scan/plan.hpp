@@ -303,8 +303,8 @@ struct stream_place {
   uint8_t place;
 };
 
-/// The stream of a slot. Of each two slots one is on either side, and of each two that have a third
-/// between them: so sums are shared out whether or not counts lie between them.
+/// The stream of a slot. Slots 0 and 1, 2 and 3, and so on are on different sides, and so are any
+/// two with one between them: sums are shared out evenly whether or not counts lie between them.
 inline stream_place place_of_slot(uint32_t slot) {
   return stream_place{static_cast<uint8_t>((slot ^ slot >> 1) % SIDES),
                       static_cast<uint8_t>(slot / SIDES)};

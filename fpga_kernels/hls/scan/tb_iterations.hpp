@@ -394,8 +394,9 @@ inline void iterations_of_the_store(tally& all) {
   check_iterations(all, "scratch of a filter without the store", model, memory_reads, 4 * 904);
 }
 
-/// A lane writes a pair of words per iteration, in bursts of sixteen. One ends before that where
-/// the next word lies elsewhere, with its dictionary, and when the rows of 32 words wait for it.
+/// A lane writes a pair of words per iteration, in bursts of sixteen pairs. A burst ends before
+/// that where the next word is not contiguous, with its dictionary, and when rows of 32 words wait
+/// for it.
 inline void iterations_of_bursts(tally& all) {
   const auto strings = [](uint64_t rows, layout values) {
     column_model column = make_iteration_column(rows, rows, values, PHYSICAL_BYTE_ARRAY);
